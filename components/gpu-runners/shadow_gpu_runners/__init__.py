@@ -1,0 +1,1 @@
+"""GPU CI runners on Shadow's OpenStack cloud as Pulumi components."""

@@ -1,0 +1,27 @@
+"""Ownership marks: what we create says so in the create call; what lacks the mark is never touched."""
+
+import re
+
+import pulumi
+
+MANAGED_BY = "shadow-gpu-runners"
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def deployment_id() -> str:
+    """Return the mark's value for the running program: `<project>.<stack>`."""
+    return _UNSAFE.sub("-", f"{pulumi.get_project()}.{pulumi.get_stack()}")
+
+
+def metadata(deployment: str, component: str) -> dict[str, str]:
+    """Return Nova and Cinder metadata of something that `component` made for `deployment`."""
+    return {
+        "shadow-gpu-runners.managed-by": MANAGED_BY,
+        "shadow-gpu-runners.deployment": deployment,
+        "shadow-gpu-runners.component": component,
+    }
+
+
+def tags(deployment: str, component: str) -> list[str]:
+    """Return Neutron tags (at most 255 characters, no slash or comma) with the same mark."""
+    return [f"managed-by={MANAGED_BY}", f"deployment={deployment}", f"component={component}"]
