@@ -1,1 +1,1 @@
-"""A real OpenStack control plane, forge simulators and a guest agent on loopback, for tests and the quickstart."""
+"""A real OpenStack control plane, forge simulators and a guest agent on loopback, for tests."""
