@@ -1,0 +1,48 @@
+"""`python -m localcloud.quickstart seed | run`: the project before `pulumi up`, the pipeline after it."""
+
+import sys
+import time
+
+from rich.console import Console
+
+from localcloud.quickstart import pipeline, project, screen
+from localcloud.world import World
+
+JOB = "test_inference"
+
+
+def run(console: Console) -> int:
+    """Push the article's pipeline, show its log, then what was built and what it costs; return 0 or 1."""
+    world = World.load()
+    target = project.ensure(world)
+    began = time.monotonic()
+    sha = project.push(world)
+    started = pipeline.of_commit(target, sha)
+    console.print(f"pushed {sha[:8]} to {project.GROUP}/{project.NAME}; pipeline {started.web_url}")
+    watched = pipeline.job(target, started, JOB)
+    for text in pipeline.follow(target, watched):
+        screen.show_log(console, text)
+    finished = target.pipelines.get(started.id)
+    screen.show_result(console, target.jobs.get(watched.id), finished, time.monotonic() - began)
+    screen.show_stack(console, screen.stack_outputs())
+    return 0 if finished.status == "success" else 1
+
+
+def main(arguments: list[str]) -> int:
+    """Run one of the two steps; return 0 on success, 1 when the pipeline isn't green, 2 on a wrong call."""
+    console = Console(highlight=False)
+    if arguments == ["seed"]:
+        project.ensure(World.load())
+        return 0
+    if arguments != ["run"]:
+        console.print("usage: python -m localcloud.quickstart seed | run", style="red")
+        return 2
+    try:
+        return run(console)
+    except pipeline.PipelineError as error:
+        console.print(f"error: {error}", style="red", markup=False)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,75 @@
+"""The article's project: made on the simulated forges, pushed with real git."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import gitlab
+import httpx
+from gitlab.v4.objects import Project
+
+from localcloud.paths import repository
+from localcloud.world import World
+
+GROUP, NAME = "acme", "inference"
+SOURCE = repository() / "examples" / "article"
+# git asks this helper for the password, so that no token stands in a command line or in .git/config.
+_CREDENTIALS = '!f() { echo username=oauth2; echo "password=$GITLAB_TOKEN"; }; f'
+
+
+def ensure(world: World) -> Project:
+    """Return the GitLab project `acme/inference`; it and its GitHub twin are made where missing."""
+    _ensure_github(world)
+    client = gitlab.Gitlab(world.gitlab_url, private_token=world.gitlab_token)
+    try:
+        return client.projects.get(f"{GROUP}/{NAME}")
+    except gitlab.exceptions.GitlabGetError as error:
+        if error.response_code != 404:
+            raise
+    groups = [group for group in client.groups.list(get_all=True) if group.full_path == GROUP]
+    group = groups[0] if groups else client.groups.create({"name": GROUP, "path": GROUP})
+    made = client.projects.create({"name": NAME, "path": NAME, "namespace_id": group.id})
+    return client.projects.get(made.id)
+
+
+def push(world: World) -> str:
+    """Commit the article's files and push them to `main`; return the new commit's SHA."""
+    with tempfile.TemporaryDirectory(prefix="article-") as folder:
+        checkout = Path(folder) / NAME
+        url = f"{world.gitlab_url}/{GROUP}/{NAME}.git"
+        _git(world, Path(folder), "clone", "-q", url, NAME)
+        shutil.copytree(SOURCE, checkout, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        _git(world, checkout, "checkout", "-q", "-B", "main")
+        _git(world, checkout, "add", "--all")
+        _git(world, checkout, "commit", "-q", "--allow-empty", "-m", "Test inference on a real GPU")
+        _git(world, checkout, "push", "-q", "origin", "main")
+        return _git(world, checkout, "rev-parse", "HEAD").strip()
+
+
+def _git(world: World, folder: Path, *arguments: str) -> str:
+    identity = {
+        f"GIT_{role}_{part}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for part, value in (("NAME", "Quickstart"), ("EMAIL", "quickstart@localhost"))
+    }
+    environment = {**os.environ, **identity, "GITLAB_TOKEN": world.gitlab_token, "GIT_TERMINAL_PROMPT": "0"}
+    done = subprocess.run(
+        ["git", "-c", f"credential.helper={_CREDENTIALS}", *arguments],
+        cwd=folder,
+        env=environment,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(f"git {arguments[0]} failed in {folder}:\n{done.stderr.strip()}")
+    return done.stdout
+
+
+def _ensure_github(world: World) -> None:
+    headers = {"Authorization": f"Bearer {world.sim_token}"}
+    with httpx.Client(base_url=world.github_url, headers=headers, trust_env=False) as client:
+        client.post("/_sim/orgs", json={"login": GROUP, "plan": "team"}).raise_for_status()
+        client.post("/_sim/repos", json={"owner": GROUP, "name": NAME}).raise_for_status()

@@ -1,0 +1,71 @@
+"""What the quickstart prints: the job's log, what was built, what it costs, what to do next."""
+
+import json
+import re
+import subprocess
+from typing import Any
+
+from gitlab.v4.objects import ProjectJob, ProjectPipeline
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+
+# GitLab marks foldable parts of a job's log so; they mean nothing outside its page.
+_SECTION = re.compile(r"(\x1b\[0K)?section_(start|end):\d+:[^\r\n]*\r?(\x1b\[0K)?")
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+def show_log(console: Console, text: str) -> None:
+    """Print a part of a job's log, each line behind a bar."""
+    for line in _SECTION.sub("", text).splitlines():
+        shown = _ESCAPES.sub("", line).rstrip()
+        if shown:
+            console.print(f"  │ {shown}", markup=False, style="dim", soft_wrap=True)
+
+
+def show_result(console: Console, job: ProjectJob, pipeline: ProjectPipeline, seconds: float) -> None:
+    """Print one line: the pipeline's verdict, the job's runner and how long it took."""
+    good = pipeline.status == "success"
+    runner = (job.attributes.get("runner") or {}).get("description") or "no runner"
+    console.print(
+        f"{'✓' if good else '✗'} pipeline {pipeline.id} {pipeline.status}: {job.name} on {runner},"
+        f" {seconds:.1f} s from push to end",
+        style="bold green" if good else "bold red",
+    )
+
+
+def stack_outputs() -> dict[str, Any]:
+    """Return the dev stack's outputs (secret ones stay hidden)."""
+    done = subprocess.run(
+        ["pulumi", "stack", "output", "--json", "--stack", "dev"], capture_output=True, text=True, check=True
+    )
+    outputs: dict[str, Any] = json.loads(done.stdout)
+    return outputs
+
+
+def show_stack(console: Console, outputs: dict[str, Any]) -> None:
+    """Print the instances, the runner registrations, the cost and the next commands."""
+    table = Table(
+        "instance", "market", "flavor", "address", "EUR/h", title="What was built", title_justify="left"
+    )
+    for entry in outputs["instances"]:
+        price = entry["eurPerHour"] or "no price"
+        table.add_row(entry["name"], entry["market"], entry["flavor"], entry["address"], price)
+    console.print(table)
+    for label, key in (("GitLab runner", "gitlabRunner"), ("GitHub runner group", "githubRunnerGroup")):
+        if outputs.get(key):
+            details = ", ".join(f"{name} {value}" for name, value in outputs[key].items())
+            console.print(f"{label}: {details}", markup=False)
+    console.print(Panel(_cost_text(outputs["monthlyCost"]), title="What it costs", title_align="left"))
+    console.print(Panel(_NEXT, title="Next", title_align="left"))
+
+
+def _cost_text(cost: dict[str, Any]) -> str:
+    return "\n".join(f"{name}: {value}" for name, value in cost.items())
+
+
+_NEXT = """eval "$(scripts/env)"            use this cloud from your shell
+pulumi preview                   after an edit of Pulumi.dev.yaml, for example count: 3
+scripts/quickstart               again: brings everything up to date and runs the pipeline again
+scripts/localcloud status        what runs; GitLab's and GitHub's pages are at the addresses it prints
+pulumi destroy; scripts/localcloud down"""
