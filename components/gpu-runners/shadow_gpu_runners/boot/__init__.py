@@ -1,0 +1,24 @@
+"""The scripts that turn a fresh machine into a CI runner, and the files they read; see docs/reference/boot.md."""
+
+from importlib import resources
+
+SCRIPTS = (
+    "boot.sh",
+    "guard.sh",
+    "lib.sh",
+    "packages.sh",
+    "docker.sh",
+    "gpu.sh",
+    "metadata.sh",
+    "secrets.sh",
+    "runner.sh",
+)
+"""Names of the scripts, in the order in which a reader should meet them."""
+
+SCRIPT_FOLDER = "/opt/shadow-runner"
+"""Where they lie on the machine."""
+
+
+def script(name: str) -> str:
+    """Return the text of the script `name`, one of `SCRIPTS`."""
+    return resources.files(__name__).joinpath(name).read_text("utf-8")

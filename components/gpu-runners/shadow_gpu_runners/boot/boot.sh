@@ -1,0 +1,34 @@
+#!/bin/bash
+# Turns a fresh GPU machine into a CI runner: packages, Docker, GPU gate, closed metadata route, runner.
+# Safe to run again. The runner starts last, so a machine that fails on the way never takes a job.
+set -euo pipefail
+set +x
+shopt -s nullglob
+umask 022
+
+HERE=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+for part in lib packages docker gpu metadata secrets runner; do
+  # shellcheck source=/dev/null
+  . "${HERE}/${part}.sh"
+done
+trap 'on_exit "$?"' EXIT
+
+main() {
+  run_alone
+  load_settings
+  report ok "boot of $(hostname)"
+  install_packages
+  stop_runner
+  configure_docker
+  check_gpu_on_host
+  check_gpu_in_container
+  close_metadata_route
+  guard_later_boots
+  write_config
+  remove_secrets
+  start_runner
+  begin ready
+  report ok "waiting for jobs"
+}
+
+main

@@ -1,0 +1,30 @@
+#!/bin/bash
+# Runs at each boot before the runner: renews the firewall rules, then checks the GPU. A failure keeps the runner off.
+set -euo pipefail
+set +x
+shopt -s nullglob
+
+HERE=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+for part in lib gpu metadata secrets; do
+  # shellcheck source=/dev/null
+  . "${HERE}/${part}.sh"
+done
+trap 'on_exit "$?"' EXIT
+
+keep_runner_off() {
+  # The failed unit does that already; disabling the service would outlive a repaired GPU.
+  return 0
+}
+
+main() {
+  mkdir -p "$SHADOW_RUN_DIR"
+  [[ ! -e "${SHADOW_RUN_DIR}/gate-passed" ]] || exit 0
+  load_settings
+  close_metadata_route
+  remove_secrets
+  check_gpu_on_host
+  check_gpu_in_container
+  : >"${SHADOW_RUN_DIR}/gate-passed"
+}
+
+main

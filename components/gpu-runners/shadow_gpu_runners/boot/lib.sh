@@ -1,0 +1,109 @@
+# shellcheck shell=bash
+# What every boot script shares: the report on the console, bounded retries, exclusive runs.
+
+: "${SHADOW_CONSOLE:=/dev/console}"
+: "${SHADOW_STATE_DIR:=/var/lib/shadow-runner}"
+: "${SHADOW_RUN_DIR:=/run/shadow-runner}"
+: "${SHADOW_ETC_DIR:=/etc/shadow-runner}"
+: "${SHADOW_METADATA_URL:=http://169.254.169.254}"
+
+PHASE=start
+LAST_WAIT=
+FAILED=
+
+# one_line TEXT: control characters become blanks, credentials in addresses are masked, 300 characters kept.
+one_line() {
+  printf '%s' "$1" | tr -s '[:cntrl:]' ' ' | sed -E 's#(://)[^/@ ]+@#\1***@#g' | cut -c1-300
+}
+
+# report STATUS REASON: one line about the current phase, on the console where it can be written.
+report() {
+  local line
+  line="shadow-runner: phase=${PHASE} status=$1 reason=$(one_line "$2")"
+  if ! printf '%s\n' "$line" 2>/dev/null >>"$SHADOW_CONSOLE"; then
+    printf '%s\n' "$line"
+  fi
+}
+
+# waiting REASON: report only when the reason differs from the last one, so that a long wait is one line.
+waiting() {
+  if [[ "$1" != "$LAST_WAIT" ]]; then
+    LAST_WAIT=$1
+    report wait "$1"
+  fi
+}
+
+# fail REASON: the end. The runner stays off, so that no job lands on this machine.
+fail() {
+  FAILED=1
+  report failed "$1"
+  keep_runner_off
+  exit 1
+}
+
+keep_runner_off() {
+  systemctl disable --now "${SHADOW_RUNNER_SERVICE:-gitlab-runner}" >/dev/null 2>&1 || true
+}
+
+# on_exit STATUS: an end that no one reported is a failure of the current phase.
+on_exit() {
+  [[ "$1" != 0 && -z "$FAILED" ]] || return 0
+  report failed "ended with status $1; see /var/log/cloud-init-output.log on the machine"
+  keep_runner_off
+}
+
+# begin PHASE: what follows belongs to this phase.
+begin() {
+  PHASE=$1
+  LAST_WAIT=
+}
+
+# retry TRIES FIRST_PAUSE COMMAND...: run until it succeeds, doubling the pause up to a minute.
+# The last output is kept in RETRY_OUTPUT for the failure report; it goes through a file because a service
+# that the command starts would hold a pipe open. Nor may such a service inherit the lock (9).
+retry() {
+  local tries=$1 pause=$2 output="${SHADOW_RUN_DIR}/output" attempt
+  shift 2
+  for ((attempt = 1; attempt <= tries; attempt++)); do
+    if "$@" >"$output" 2>&1 9>&-; then
+      return 0
+    fi
+    RETRY_OUTPUT=$(<"$output")
+    ((attempt < tries)) || break
+    waiting "attempt ${attempt} of ${tries} failed: $(last_words "$RETRY_OUTPUT")"
+    sleep "$pause"
+    pause=$((pause * 2 < 60 ? pause * 2 : 60))
+  done
+  return 1
+}
+
+# last_words TEXT: its last line that is not blank, where most tools say why they stopped.
+last_words() {
+  local words
+  words=$(printf '%s\n' "$1" | grep -v '^[[:space:]]*$' | tail -n 1) || true
+  printf '%s' "${words:-no output}"
+}
+
+done_before() {
+  [[ -e "${SHADOW_STATE_DIR}/$1.done" ]]
+}
+
+mark_done() {
+  mkdir -p "$SHADOW_STATE_DIR"
+  : >"${SHADOW_STATE_DIR}/$1.done"
+}
+
+# run_alone: a second run (a person, a systemd unit) waits for the first one instead of mixing with it.
+run_alone() {
+  mkdir -p "$SHADOW_RUN_DIR"
+  exec 9>"${SHADOW_RUN_DIR}/lock"
+  flock --wait 3600 9 || fail "another boot run has held ${SHADOW_RUN_DIR}/lock for an hour"
+}
+
+load_settings() {
+  [[ -r "${SHADOW_ETC_DIR}/boot.env" ]] || fail "${SHADOW_ETC_DIR}/boot.env is missing; was write_files skipped?"
+  set -a
+  # shellcheck source=/dev/null
+  . "${SHADOW_ETC_DIR}/boot.env"
+  set +a
+}
