@@ -1,0 +1,101 @@
+"""The stack's configuration: defaults, every fault at once, secrets never in plain text."""
+
+import json
+from typing import Any
+
+import pulumi
+import pytest
+from pulumi.runtime import set_all_config
+
+import settings
+
+GOOD: dict[str, Any] = {
+    "cloud": "shadow-dev",
+    "region": "LOCAL01",
+    "network": {"externalNetwork": "ext-net"},
+    "image": {"name": "ubuntu"},
+    "pools": [{"name": "gpu", "flavor": "edge-c4m16-gpu-2000-1"}],
+}
+
+
+@pytest.fixture(autouse=True)
+def no_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("GITLAB_TOKEN", "GITHUB_TOKEN", "GITHUB_WEBHOOK_SECRET"):
+        monkeypatch.delenv(variable, raising=False)
+
+
+def load(**changes: Any) -> tuple[settings.Settings, settings.Secrets]:
+    values = {key: value for key, value in {**GOOD, **changes}.items() if value is not None}
+    texts = {k: v if isinstance(v, str) else json.dumps(v) for k, v in values.items()}
+    set_all_config({f"{settings.NAMESPACE}:{key}": text for key, text in texts.items()})
+    return settings.load(pulumi.Config(settings.NAMESPACE))
+
+
+def fault(**changes: Any) -> str:
+    with pytest.raises(settings.SettingsError) as caught:
+        load(**changes)
+    return str(caught.value)
+
+
+def test_a_minimal_configuration_takes_the_documented_defaults() -> None:
+    found, secrets = load()
+    pool = found.pools[0]
+    assert (pool.market, pool.count, pool.volume.type, pool.volume.size) == ("spot", 1, "Wood", 60)
+    assert (found.gitlab, found.github) == (None, None)
+    assert secrets == settings.Secrets(None, None, None)
+
+
+def test_every_fault_is_reported_together_with_key_value_and_remedy() -> None:
+    text = fault(
+        region=None,
+        image={"nome": "ubuntu"},
+        pools=[{"name": "GPU", "flavor": "x", "market": "sport", "count": -1}],
+    )
+    for part in ("region", "image.name", "image.nome", "pools[0].name", "pools[0].market", "pools[0].count"):
+        assert f"{settings.NAMESPACE}:{part}" in text
+    assert "'sport'" in text
+    assert "-1" in text
+    assert "pulumi config set" in text
+
+
+def test_a_missing_token_names_the_key_and_the_variable() -> None:
+    text = fault(
+        gitlab={"project": "acme/inference"}, github={"owner": "acme", "repositories": ["inference"]}
+    )
+    assert "pulumi config set --secret gitlabToken" in text
+    assert "GITHUB_TOKEN" in text
+
+
+def test_a_webhook_needs_its_secret() -> None:
+    github = {"owner": "acme", "visibility": "all", "webhook": {"url": "https://ci.example/github"}}
+    assert "webhookSecret" in fault(github=github, githubToken="ghp_planted")
+
+
+def test_selected_visibility_needs_repositories() -> None:
+    assert "github.repositories" in fault(github={"owner": "acme"}, githubToken="ghp_planted")
+
+
+@pytest.mark.parametrize("owners", [{}, {"project": "a/b", "group": "a"}])
+def test_exactly_one_of_project_and_group(owners: dict[str, str]) -> None:
+    assert "exactly one" in fault(gitlab=owners, gitlabToken="glpat-planted")
+
+
+def test_two_pools_may_not_share_a_name() -> None:
+    pool = GOOD["pools"][0]
+    assert "used 2 times" in fault(pools=[pool, pool])
+
+
+def test_no_pool_is_a_fault() -> None:
+    assert "pools" in fault(pools=[])
+
+
+def test_a_token_from_the_environment_is_a_secret_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITLAB_TOKEN", "glpat-planted")
+    _, secrets = load(gitlab={"project": "acme/inference"})
+    assert isinstance(secrets.gitlab_token, pulumi.Output)
+    assert "planted" not in repr(secrets)
+
+
+def test_a_fault_never_shows_a_secret() -> None:
+    text = fault(pools=[], gitlab={"project": "a/b"}, gitlabToken="glpat-planted")
+    assert "planted" not in text
