@@ -1,4 +1,4 @@
-"""The files that the boot scripts read, rendered from typed settings; pure functions with all faults at once."""
+"""The files that the boot scripts read, rendered from typed settings; pure functions."""
 
 import json
 import re
@@ -51,7 +51,7 @@ NVIDIA_CONTAINER_TOOLKIT = Repository(
 GITLAB_RUNNER = Repository(
     name="gitlab-runner",
     uri="https://packages.gitlab.com/runner/gitlab-runner/ubuntu",
-    key_url="https://packages.gitlab.com/runner/gitlab-runner/gpgkey",
+    key_url="https://packages.gitlab.com/gpg.key",
     fingerprint="F6403F6544A38863DAA0B6E03F01618A51312F3F",
     suite="jammy",
     components=("main",),

@@ -1,12 +1,13 @@
-"""Assembles the `#cloud-config` document that a machine boots from: pure, and byte for byte the same each time.
+"""Assembles the `#cloud-config` document that a machine boots from: same inputs, same bytes.
 
-Scripts stay readable text, so that a preview shows what changes in them. They are compressed, largest first,
-only where the document would not fit otherwise: compressed bytes differ between zlib releases, and a document
-that differs replaces machines.
+Scripts stay readable text, so that a preview shows what changes in them. They are compressed, largest
+first, only where the document would not fit otherwise: compressed bytes differ between zlib releases, and
+a document that differs replaces machines.
 """
 
 import base64
 import gzip
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -40,13 +41,15 @@ def assemble(files: Sequence[BootFile], runcmd: Sequence[Sequence[str]]) -> str:
     Raises `UserDataTooLargeError` when it exceeds Nova's limit even with every file compressed.
     """
     packed: set[str] = set()
-    for file in [None, *sorted(files, key=lambda each: len(each.content), reverse=True)]:
-        if file is not None:
-            packed.add(file.path)
-        document = _document(files, runcmd, packed)
+    document = _document(files, runcmd, packed)
+    for file in sorted(files, key=lambda each: len(each.content), reverse=True):
         if encoded_size(document) <= MAX_USER_DATA_BYTES:
             return document
-    raise UserDataTooLargeError(_too_large(encoded_size(document), files))
+        packed.add(file.path)
+        document = _document(files, runcmd, packed)
+    if encoded_size(document) > MAX_USER_DATA_BYTES:
+        raise UserDataTooLargeError(_too_large(encoded_size(document), files))
+    return document
 
 
 def encoded_size(document: str) -> int:
@@ -59,8 +62,13 @@ def _document(files: Iterable[BootFile], runcmd: Sequence[Sequence[str]], packed
         "write_files": [_entry(file, compress=file.path in packed) for file in files],
         "runcmd": [list(command) for command in runcmd],
     }
-    text = yaml.dump(config, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**20)
-    return f"#cloud-config\n{text}"
+    stream = io.StringIO("#cloud-config\n")
+    stream.seek(0, io.SEEK_END)
+    dumper = _Dumper(stream, sort_keys=False, allow_unicode=True, width=2**20, default_flow_style=False)
+    dumper.open()
+    dumper.represent(config)
+    dumper.close()
+    return stream.getvalue()
 
 
 def _entry(file: BootFile, *, compress: bool) -> dict[str, str]:
@@ -84,9 +92,9 @@ class _Dumper(yaml.SafeDumper):
     """Writes text of several lines as a literal block, which people can read."""
 
 
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+def _text(_: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
     style = "|" if "\n" in value else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+    return yaml.ScalarNode("tag:yaml.org,2002:str", value, style=style)
 
 
 _Dumper.add_representer(str, _text)

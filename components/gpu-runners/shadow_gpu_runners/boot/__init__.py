@@ -1,4 +1,4 @@
-"""The scripts that turn a fresh machine into a CI runner, and the files they read; see docs/reference/boot.md."""
+"""The scripts that turn a fresh machine into a CI runner; see docs/reference/boot.md."""
 
 from importlib import resources
 

@@ -1,0 +1,109 @@
+"""What kind of TOML value each option takes, read from the typed model so that the two cannot differ."""
+
+import enum
+import functools
+import typing
+from collections.abc import Callable, Mapping
+
+import pulumi
+
+
+class Kind(enum.Enum):
+    """A kind of TOML value, described in words for messages."""
+
+    TEXT = "text (a string)"
+    BOOL = "true or false"
+    INT = "a whole number"
+    TEXTS = "a list of strings"
+    TEXT_TABLE = "a table of strings"
+    BOOL_TABLE = "a table of true or false"
+    LIST_TABLE = "a table of lists of strings"
+    TABLE = "a table"
+    TABLES = "a list of tables"
+
+
+_PLAIN: Mapping[object, Kind] = {
+    str: Kind.TEXT,
+    bool: Kind.BOOL,
+    int: Kind.INT,
+    list[str]: Kind.TEXTS,
+    dict[str, str]: Kind.TEXT_TABLE,
+    dict[str, bool]: Kind.BOOL_TABLE,
+    dict[str, list[str]]: Kind.LIST_TABLE,
+}
+
+
+def matches(value: object, kind: Kind) -> bool:
+    """Whether `value` is of this kind; whole floats count as whole numbers, as other languages send them."""
+    return _MATCHERS[kind](value)
+
+
+@functools.cache
+def of(model: type) -> Mapping[str, Kind]:
+    """Return option name to kind of the TypedDict `model`."""
+    return {name: _kind(hint) for name, hint in _hints(model).items()}
+
+
+def required(model: type) -> frozenset[str]:
+    """Return the options of `model` that must be given."""
+    return typing.cast("frozenset[str]", getattr(model, "__required_keys__", frozenset[str]()))
+
+
+@functools.cache
+def nested(model: type) -> Mapping[str, type]:
+    """Return option name to TypedDict of those options of `model` that are tables of their own."""
+    found: dict[str, type] = {}
+    for name, hint in _hints(model).items():
+        plain = _plain(hint)
+        inner: object = typing.get_args(plain)[0] if typing.get_origin(plain) is list else plain
+        if isinstance(inner, type) and typing.is_typeddict(inner):
+            found[name] = inner
+    return found
+
+
+def _hints(model: type) -> dict[str, object]:
+    # pulumi.Input holds the text "Output[T]", which only its own module can resolve.
+    return typing.get_type_hints(model, localns={"Output": pulumi.Output, "T": typing.Any})
+
+
+def _kind(hint: object) -> Kind:
+    plain = _plain(hint)
+    if plain in _PLAIN:
+        return _PLAIN[plain]
+    return Kind.TABLES if typing.get_origin(plain) is list else Kind.TABLE
+
+
+def _plain(hint: object) -> object:
+    """Return T of `pulumi.Input[T]`, or the hint itself."""
+    arguments = typing.get_args(hint)
+    if any(typing.get_origin(each) is pulumi.Output for each in arguments):
+        return arguments[0]
+    return hint
+
+
+def _list_of(value: object, kind: Kind) -> bool:
+    return isinstance(value, list) and all(matches(each, kind) for each in typing.cast("list[object]", value))
+
+
+def _table_of(value: object, kind: Kind) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    table = typing.cast("Mapping[object, object]", value)
+    return all(isinstance(key, str) and matches(each, kind) for key, each in table.items())
+
+
+def _is_whole(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int | float) and value == int(value)
+
+
+_MATCHERS: Mapping[Kind, Callable[[object], bool]] = {
+    Kind.TEXT: lambda value: isinstance(value, str),
+    Kind.BOOL: lambda value: isinstance(value, bool),
+    Kind.INT: _is_whole,
+    Kind.TEXTS: lambda value: _list_of(value, Kind.TEXT),
+    Kind.TEXT_TABLE: lambda value: _table_of(value, Kind.TEXT),
+    Kind.BOOL_TABLE: lambda value: _table_of(value, Kind.BOOL),
+    Kind.LIST_TABLE: lambda value: _table_of(value, Kind.TEXTS),
+    Kind.TABLE: lambda value: isinstance(value, Mapping),
+    Kind.TABLES: lambda value: _list_of(value, Kind.TABLE),
+}
