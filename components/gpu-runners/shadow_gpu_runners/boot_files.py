@@ -123,7 +123,7 @@ def user_data(config_toml: str, settings: BootSettings) -> str:
     """
     files = [BootFile(f"{ETC}/config.toml", config_toml), BootFile(f"{ETC}/boot.env", boot_env(settings))]
     files += [BootFile(f"{ETC}/daemon.json", daemon_json(settings), "0644")]
-    files += _repository_files(settings.repositories)
+    files += repository_files(settings.repositories)
     if proxies := proxy_env(settings):
         files.append(BootFile(f"{ETC}/proxy.env", proxies))
     files += [BootFile(f"{boot.SCRIPT_FOLDER}/{name}", boot.script(name), "0755") for name in boot.SCRIPTS]
@@ -175,6 +175,15 @@ def proxy_env(settings: BootSettings) -> str:
     )
 
 
+def repository_files(repositories: Sequence[Repository]) -> list[BootFile]:
+    """Return the list of repositories and one apt source each, which become active with a right key."""
+    index = "".join(f"{each.name} {each.key_url} {each.fingerprint}\n" for each in repositories)
+    files = [BootFile(f"{ETC}/repositories", index, "0644")] if repositories else []
+    return files + [
+        BootFile(f"{ETC}/sources/{each.name}.sources", _sources(each), "0644") for each in repositories
+    ]
+
+
 def _check_numbers(settings: BootSettings, problems: Problems) -> None:
     limits = {"gpu_count": (0, 8), "gpu_timeout_s": (0, 3600), "gpu_interval_s": (1, 60)}
     limits |= {"apt_lock_timeout_s": (0, 3600)}
@@ -197,14 +206,6 @@ def _check_repository(repository: Repository, problems: Problems) -> None:
     if bool(repository.components) == repository.suite.endswith("/"):
         expected = "components with a distribution, or none with a flat suite such as /"
         problems.add(f"{where}.components", list(repository.components), expected, "see its documentation")
-
-
-def _repository_files(repositories: Sequence[Repository]) -> list[BootFile]:
-    index = "".join(f"{each.name} {each.key_url} {each.fingerprint}\n" for each in repositories)
-    files = [BootFile(f"{ETC}/repositories", index, "0644")] if repositories else []
-    return files + [
-        BootFile(f"{ETC}/sources/{each.name}.sources", _sources(each), "0644") for each in repositories
-    ]
 
 
 def _sources(repository: Repository) -> str:

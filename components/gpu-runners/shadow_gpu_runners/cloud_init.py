@@ -7,7 +7,6 @@ a document that differs replaces machines.
 
 import base64
 import gzip
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -62,13 +61,14 @@ def _document(files: Iterable[BootFile], runcmd: Sequence[Sequence[str]], packed
         "write_files": [_entry(file, compress=file.path in packed) for file in files],
         "runcmd": [list(command) for command in runcmd],
     }
-    stream = io.StringIO("#cloud-config\n")
-    stream.seek(0, io.SEEK_END)
-    dumper = _Dumper(stream, sort_keys=False, allow_unicode=True, width=2**20, default_flow_style=False)
-    dumper.open()
-    dumper.represent(config)
-    dumper.close()
-    return stream.getvalue()
+    text: str = yaml.dump(  # pyright: ignore[reportUnknownMemberType]
+        config,
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=2**20,
+    )
+    return f"#cloud-config\n{text}"
 
 
 def _entry(file: BootFile, *, compress: bool) -> dict[str, str]:

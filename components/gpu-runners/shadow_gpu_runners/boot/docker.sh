@@ -13,14 +13,14 @@ replace_if_different() {
 
 use_proxy_for() {
   local unit=$1
-  mkdir -p "/etc/systemd/system/${unit}.d"
-  printf '[Service]\nEnvironmentFile=%s/proxy.env\n' "$SHADOW_ETC_DIR" >"/etc/systemd/system/${unit}.d/20-shadow-proxy.conf"
+  mkdir -p "${UNITS}/${unit}.d"
+  printf '[Service]\nEnvironmentFile=/etc/shadow-runner/proxy.env\n' >"${UNITS}/${unit}.d/20-shadow-proxy.conf"
 }
 
 use_proxies() {
-  [[ -r "${SHADOW_ETC_DIR}/proxy.env" ]] || return 0
+  [[ -r "${ETC}/proxy.env" ]] || return 0
   use_proxy_for docker.service
-  use_proxy_for "${SHADOW_RUNNER_SERVICE:-gitlab-runner}.service"
+  use_proxy_for "${SHADOW_RUNNER_SERVICE}.service"
 }
 
 configure_docker() {
@@ -29,7 +29,7 @@ configure_docker() {
     report ok "configured by an earlier boot"
     return 0
   fi
-  replace_if_different "${SHADOW_ETC_DIR}/daemon.json" /etc/docker/daemon.json 0644 || true
+  replace_if_different "${ETC}/daemon.json" "${ROOT}/etc/docker/daemon.json" 0644 || true
   use_proxies
   retry 3 2 nvidia-ctk runtime configure --runtime=docker ||
     fail "nvidia-ctk runtime configure: $(last_words "$RETRY_OUTPUT")"

@@ -44,7 +44,7 @@ expect_gpus() {
 
 # kernel_matches_library: an upgrade without reboot leaves the old kernel module under the new library.
 kernel_matches_library() {
-  local file=${SHADOW_NVIDIA_PROC:-/proc/driver/nvidia/version} library
+  local file=${ROOT}/proc/driver/nvidia/version library
   [[ -r "$file" ]] || return 0
   library=$(awk -F', ' '/^[0-9]+, /{print $4; exit}' <<<"$1")
   grep -qF " ${library} " "$file" ||

@@ -17,14 +17,14 @@ keep_runner_off() {
 }
 
 main() {
-  mkdir -p "$SHADOW_RUN_DIR"
-  [[ ! -e "${SHADOW_RUN_DIR}/gate-passed" ]] || exit 0
+  mkdir -p "$RUN"
+  [[ ! -e "${RUN}/gate-passed" ]] || exit 0
   load_settings
   close_metadata_route
   remove_secrets
   check_gpu_on_host
   check_gpu_in_container
-  : >"${SHADOW_RUN_DIR}/gate-passed"
+  : >"${RUN}/gate-passed"
 }
 
 main

@@ -2,10 +2,17 @@
 # What every boot script shares: the report on the console, bounded retries, exclusive runs.
 
 : "${SHADOW_CONSOLE:=/dev/console}"
-: "${SHADOW_STATE_DIR:=/var/lib/shadow-runner}"
-: "${SHADOW_RUN_DIR:=/run/shadow-runner}"
-: "${SHADOW_ETC_DIR:=/etc/shadow-runner}"
 : "${SHADOW_METADATA_URL:=http://169.254.169.254}"
+: "${SHADOW_RUNNER_SERVICE:=gitlab-runner}"
+
+# Tests set SHADOW_ROOT to a folder; on a machine it is empty.
+ROOT=${SHADOW_ROOT:-}
+ETC=${ROOT}/etc/shadow-runner
+STATE=${ROOT}/var/lib/shadow-runner
+RUN=${ROOT}/run/shadow-runner
+
+# shellcheck disable=SC2034  # used by docker.sh and runner.sh
+UNITS=${ROOT}/etc/systemd/system
 
 PHASE=start
 LAST_WAIT=
@@ -42,7 +49,7 @@ fail() {
 }
 
 keep_runner_off() {
-  systemctl disable --now "${SHADOW_RUNNER_SERVICE:-gitlab-runner}" >/dev/null 2>&1 || true
+  systemctl disable --now "$SHADOW_RUNNER_SERVICE" >/dev/null 2>&1 || true
 }
 
 # on_exit STATUS: an end that no one reported is a failure of the current phase.
@@ -62,7 +69,7 @@ begin() {
 # The last output is kept in RETRY_OUTPUT for the failure report; it goes through a file because a service
 # that the command starts would hold a pipe open. Nor may such a service inherit the lock (9).
 retry() {
-  local tries=$1 pause=$2 output="${SHADOW_RUN_DIR}/output" attempt
+  local tries=$1 pause=$2 output="${RUN}/output" attempt
   shift 2
   for ((attempt = 1; attempt <= tries; attempt++)); do
     if "$@" >"$output" 2>&1 9>&-; then
@@ -85,25 +92,25 @@ last_words() {
 }
 
 done_before() {
-  [[ -e "${SHADOW_STATE_DIR}/$1.done" ]]
+  [[ -e "${STATE}/$1.done" ]]
 }
 
 mark_done() {
-  mkdir -p "$SHADOW_STATE_DIR"
-  : >"${SHADOW_STATE_DIR}/$1.done"
+  mkdir -p "$STATE"
+  : >"${STATE}/$1.done"
 }
 
 # run_alone: a second run (a person, a systemd unit) waits for the first one instead of mixing with it.
 run_alone() {
-  mkdir -p "$SHADOW_RUN_DIR"
-  exec 9>"${SHADOW_RUN_DIR}/lock"
-  flock --wait 3600 9 || fail "another boot run has held ${SHADOW_RUN_DIR}/lock for an hour"
+  mkdir -p "$RUN"
+  exec 9>"${RUN}/lock"
+  flock --wait 3600 9 || fail "another boot run has held ${RUN}/lock for an hour"
 }
 
 load_settings() {
-  [[ -r "${SHADOW_ETC_DIR}/boot.env" ]] || fail "${SHADOW_ETC_DIR}/boot.env is missing; was write_files skipped?"
+  [[ -r "${ETC}/boot.env" ]] || fail "${ETC}/boot.env is missing; was write_files skipped?"
   set -a
   # shellcheck source=/dev/null
-  . "${SHADOW_ETC_DIR}/boot.env"
+  . "${ETC}/boot.env"
   set +a
 }

@@ -12,7 +12,7 @@ ensure_rule() {
 }
 
 reject_metadata() {
-  iptables -w -n -L DOCKER-USER >/dev/null 2>&1 || iptables -w -N DOCKER-USER
+  iptables -w -N DOCKER-USER 2>/dev/null || true # there already once Docker has started
   ensure_rule OUTPUT -d "$METADATA_ADDRESS" -m owner ! --uid-owner 0 -j REJECT
   ensure_rule DOCKER-USER -d "$METADATA_ADDRESS" -j REJECT
 }

@@ -24,22 +24,22 @@ key_has_fingerprint() {
 
 # add_repository NAME KEY_URL FINGERPRINT: its .sources file becomes active once its key is the expected one.
 add_repository() {
-  local name=$1 key_url=$2 fingerprint=$3 key=/etc/apt/keyrings/$1.asc
-  mkdir -p /etc/apt/keyrings /etc/apt/sources.list.d
+  local name=$1 key_url=$2 fingerprint=$3 key=${ROOT}/etc/apt/keyrings/$1.asc
+  mkdir -p "${ROOT}/etc/apt/keyrings" "${ROOT}/etc/apt/sources.list.d"
   retry "$SHADOW_APT_TRIES" "$SHADOW_APT_PAUSE_S" fetch "$key_url" "$key" ||
     fail "repository ${name}: key ${key_url} cannot be fetched: $(last_words "$RETRY_OUTPUT")"
   chmod 0644 "$key"
   key_has_fingerprint "$key" "$fingerprint" ||
     fail "repository ${name}: key ${key_url} lacks fingerprint ${fingerprint}; check the repositories input"
-  install -m 0644 "${SHADOW_ETC_DIR}/sources/${name}.sources" "/etc/apt/sources.list.d/${name}.sources"
+  install -m 0644 "${ETC}/sources/${name}.sources" "${ROOT}/etc/apt/sources.list.d/${name}.sources"
 }
 
 add_repositories() {
   local name key_url fingerprint
-  [[ -r "${SHADOW_ETC_DIR}/repositories" ]] || return 0
+  [[ -r "${ETC}/repositories" ]] || return 0
   while read -r name key_url fingerprint; do
     [[ -z "$name" ]] || add_repository "$name" "$key_url" "$fingerprint"
-  done <"${SHADOW_ETC_DIR}/repositories"
+  done <"${ETC}/repositories"
 }
 
 # freeze_upgrades: an unattended driver upgrade leaves kernel module and library at different versions.

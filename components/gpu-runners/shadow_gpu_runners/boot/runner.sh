@@ -1,9 +1,7 @@
 # shellcheck shell=bash
 # GitLab Runner: its configuration, its start, and what must hold at each later boot.
 
-: "${SHADOW_RUNNER_SERVICE:=gitlab-runner}"
-: "${SHADOW_RUNNER_CONFIG:=/etc/gitlab-runner/config.toml}"
-: "${SHADOW_UNIT_DIR:=/etc/systemd/system}"
+RUNNER_CONFIG=${ROOT}/etc/gitlab-runner/config.toml
 
 # stop_runner: its package starts it at once, and a running one would take up a new config.toml by itself.
 stop_runner() {
@@ -14,7 +12,7 @@ stop_runner() {
 # where it fails, systemd leaves the runner off. It is not ordered after cloud-final.service, in which the
 # first boot's script runs: that would be a deadlock.
 guard_later_boots() {
-  cat >"${SHADOW_UNIT_DIR}/shadow-runner-guard.service" <<UNIT
+  cat >"${UNITS}/shadow-runner-guard.service" <<UNIT
 [Unit]
 Description=Close the metadata route and check the GPU before the CI runner starts
 Wants=network-online.target
@@ -27,9 +25,9 @@ RemainAfterExit=yes
 TimeoutStartSec=3600
 ExecStart=/bin/bash /opt/shadow-runner/guard.sh
 UNIT
-  mkdir -p "${SHADOW_UNIT_DIR}/${SHADOW_RUNNER_SERVICE}.service.d"
+  mkdir -p "${UNITS}/${SHADOW_RUNNER_SERVICE}.service.d"
   printf '[Unit]\nRequires=shadow-runner-guard.service\nAfter=shadow-runner-guard.service\n' \
-    >"${SHADOW_UNIT_DIR}/${SHADOW_RUNNER_SERVICE}.service.d/10-shadow-runner.conf"
+    >"${UNITS}/${SHADOW_RUNNER_SERVICE}.service.d/10-shadow-runner.conf"
   systemctl daemon-reload
 }
 
@@ -42,22 +40,22 @@ fill_in_name() {
 
 write_config() {
   begin config
-  local template=${SHADOW_ETC_DIR}/config.toml
-  if [[ ! -e "$template" && -s "$SHADOW_RUNNER_CONFIG" ]]; then
+  local template=${ETC}/config.toml
+  if [[ ! -e "$template" && -s "$RUNNER_CONFIG" ]]; then
     report ok "written by an earlier boot"
     return 0
   fi
-  [[ -s "$template" ]] || fail "${template} is missing and ${SHADOW_RUNNER_CONFIG} does not exist"
-  mkdir -p "$(dirname "$SHADOW_RUNNER_CONFIG")"
-  chmod 0700 "$(dirname "$SHADOW_RUNNER_CONFIG")"
-  (umask 077 && fill_in_name "$template" >"${SHADOW_RUNNER_CONFIG}.new")
-  mv "${SHADOW_RUNNER_CONFIG}.new" "$SHADOW_RUNNER_CONFIG"
-  report ok "${SHADOW_RUNNER_CONFIG} written"
+  [[ -s "$template" ]] || fail "${template} is missing and ${RUNNER_CONFIG} does not exist"
+  mkdir -p "$(dirname "$RUNNER_CONFIG")"
+  chmod 0700 "$(dirname "$RUNNER_CONFIG")"
+  (umask 077 && fill_in_name "$template" >"${RUNNER_CONFIG}.new")
+  mv "${RUNNER_CONFIG}.new" "$RUNNER_CONFIG"
+  report ok "${RUNNER_CONFIG} written"
 }
 
 start_runner() {
   begin runner
-  : >"${SHADOW_RUN_DIR}/gate-passed"
+  : >"${RUN}/gate-passed"
   retry 3 2 systemctl enable --now "$SHADOW_RUNNER_SERVICE" ||
     fail "systemctl enable --now ${SHADOW_RUNNER_SERVICE}: $(last_words "$RETRY_OUTPUT")"
   systemctl is-active --quiet "$SHADOW_RUNNER_SERVICE" || fail "${SHADOW_RUNNER_SERVICE} stopped right after its start"

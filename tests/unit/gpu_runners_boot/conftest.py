@@ -1,0 +1,16 @@
+"""Fixtures of the boot tests."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from machine import Machine  # noqa: E402 - the folder must be on the path first
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """Return a scratch machine with one healthy GPU."""
+    return Machine(tmp_path)
