@@ -93,8 +93,13 @@ class Service:
         return self.pid() is not None
 
     def healthy(self) -> bool:
-        """Whether it runs and says that it is ready."""
-        return self.running() and (self.ready is None or self.ready())
+        """Whether it runs, isn't paused and says that it is ready."""
+        return self.running() and not self.paused() and (self.ready is None or self.ready())
+
+    def paused(self) -> bool:
+        """Whether its process was stopped by SIGSTOP."""
+        pid = self.pid()
+        return pid is not None and _stat(pid)[:1] == ["T"]
 
     def start(self) -> bool:
         """Start unless it runs already; True where a process was started.
@@ -235,15 +240,22 @@ def _boot_id() -> str:
 
 def _identity(pid: int) -> tuple[int, int, str] | None:
     """Pid with the process's start time in clock ticks and the boot; None for a dead or a zombie process."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
+    fields = _stat(pid)
+    if not fields:
         return None
     if fields[0] in "ZX":
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
         return None
     return pid, int(fields[19]), _boot_id()
+
+
+def _stat(pid: int) -> list[str]:
+    """Fields of /proc/<pid>/stat from the state on; empty for no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
 
 
 def _session(pid: int) -> int | None:

@@ -1,0 +1,7 @@
+"""`python -m localcloud`, which scripts/localcloud calls."""
+
+import sys
+
+from localcloud.cli import main
+
+sys.exit(main())

@@ -1,0 +1,31 @@
+"""The simulators and the guest agent: services of this checkout's own Python environment."""
+
+import sys
+from importlib.util import find_spec
+
+from localcloud.paths import repository, state_home
+from localcloud.processes import Service, fresh, http_ok
+from localcloud.world import World
+
+NAMES = ("gitlab", "github", "guests")
+
+
+def installed(name: str) -> bool:
+    """Whether the part is in this checkout."""
+    try:
+        return find_spec(f"localcloud.{name}.__main__") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def service(name: str) -> Service:
+    """Service of one part; it is ready by its health page, the guest agent by its heartbeat file."""
+    command = (sys.executable, "-m", f"localcloud.{name}")
+    env = {"PYTHONPATH": str(repository() / "tests"), "no_proxy": "127.0.0.1,localhost"}
+    if name == "guests":
+        heartbeat = state_home() / "guests" / "heartbeat"
+        return Service(name, command, env, lambda: fresh(heartbeat))
+    addresses = World.load() if World.path().exists() else World()
+    base = addresses.gitlab_url if name == "gitlab" else addresses.github_url
+    port = int(base.rpartition(":")[2])
+    return Service(name, command, env, lambda: http_ok(f"{base}/-/health"), (port,))

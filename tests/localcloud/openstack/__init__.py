@@ -1,0 +1,1 @@
+"""A real OpenStack control plane on loopback: Keystone, Glance, Placement, Nova, Neutron, Cinder."""

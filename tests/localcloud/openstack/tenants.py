@@ -1,0 +1,138 @@
+"""Tenant projects with real quotas and an application credential, for the stack and for tests."""
+
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from localcloud.openstack import clouds, purge
+from localcloud.world import World
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
+COMPUTE_QUOTAS = {
+    "instances": 20,
+    "cores": 80,
+    "ram": 320 * 1024,
+    "key_pairs": 20,
+    "server_groups": 20,
+    "server_group_members": 20,
+}
+NETWORK_QUOTAS = {
+    "network": 10,
+    "subnet": 20,
+    "port": 100,
+    "router": 5,
+    "floatingip": 10,
+    "security_group": 20,
+    "security_group_rule": 200,
+}
+VOLUME_QUOTAS = {"volumes": 40, "gigabytes": 4000, "snapshots": 10}
+DEFAULT_QUOTAS: Mapping[str, int] = {**COMPUTE_QUOTAS, **NETWORK_QUOTAS, **VOLUME_QUOTAS}
+"""Quotas of a tenant; `ram` in MiB, `gigabytes` in GiB, -1 for no limit."""
+
+_DOMAIN = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A project with one user of role `member`, who logs in by application credential."""
+
+    cloud: str
+    """Name of the entry in clouds.yaml."""
+    project_id: str
+    user_id: str
+
+    def connect(self) -> "Connection":
+        """Log in as the tenant."""
+        return clouds.connect(self.cloud)
+
+    def environment(self) -> dict[str, str]:
+        """Variables that make this tenant the current cloud of any client."""
+        return World.load().environment(self.cloud)
+
+    def leftovers(self) -> list[str]:
+        """Everything that the tenant still has, `kind name (id)` each; empty for a clean tenant."""
+        with self.connect() as connection:
+            return [str(item) for item in purge.belongings(connection)]
+
+    def delete(self) -> None:
+        """Delete everything in the project, then project, user and credential."""
+        with clouds.connect() as admin, self.connect() as connection:
+            purge.empty(connection, admin)
+            purge.security_groups(admin, self.project_id)
+            admin.identity.delete_user(self.user_id)
+            admin.identity.delete_project(self.project_id)
+        clouds.put(self.cloud, None)
+
+
+def make(name: str, quotas: Mapping[str, int] | None = None, cloud: str = "") -> Tenant:
+    """Make a tenant, or give an existing one of that name a new credential.
+
+    Args:
+        name: Project and user name.
+        quotas: Limits that differ from `DEFAULT_QUOTAS`.
+        cloud: Entry in clouds.yaml; the name where left out.
+    """
+    limits = {**DEFAULT_QUOTAS, **(quotas or {})}
+    if unknown := limits.keys() - DEFAULT_QUOTAS.keys():
+        raise ValueError(f"unknown quotas {sorted(unknown)}; expected some of {sorted(DEFAULT_QUOTAS)}")
+    with clouds.connect() as admin:
+        tenant, password = _account(admin, name, cloud or name)
+        _limit(admin, tenant.project_id, limits)
+    _credential(tenant, name, password)
+    return tenant
+
+
+def find(cloud: str) -> Tenant:
+    """Return the tenant of an entry in clouds.yaml."""
+    with clouds.connect(cloud) as connection:
+        return Tenant(cloud, connection.current_project_id or "", connection.current_user_id or "")
+
+
+def _account(admin: "Connection", name: str, cloud: str) -> tuple[Tenant, str]:
+    identity = admin.identity
+    password = secrets.token_urlsafe(18)
+    project = identity.find_project(name) or identity.create_project(name=name, domain_id=_DOMAIN)
+    if user := identity.find_user(name):
+        identity.update_user(user, password=password)
+    else:
+        user = identity.create_user(name=name, password=password, domain_id=_DOMAIN)
+    identity.assign_project_role_to_user(project, user, identity.find_role("member", ignore_missing=False))
+    return Tenant(cloud, project.id, user.id), password
+
+
+def _limit(admin: "Connection", project_id: str, limits: Mapping[str, int]) -> None:
+    def some(names: Mapping[str, int]) -> dict[str, Any]:
+        return {name: limits[name] for name in names}
+
+    # Without force a quota below what is in use would be refused.
+    admin.compute.put(
+        f"/os-quota-sets/{project_id}", json={"quota_set": {**some(COMPUTE_QUOTAS), "force": True}}
+    ).raise_for_status()
+    admin.block_storage.put(
+        f"/os-quota-sets/{project_id}", json={"quota_set": some(VOLUME_QUOTAS)}
+    ).raise_for_status()
+    admin.network.put(f"/quotas/{project_id}", json={"quota": some(NETWORK_QUOTAS)}).raise_for_status()
+
+
+def _credential(tenant: Tenant, name: str, password: str) -> None:
+    """Make the credential as the user: nobody can make one for somebody else."""
+    draft = f".{tenant.cloud}"
+    clouds.put(draft, clouds.password_entry(name, password, name))
+    try:
+        with clouds.connect(draft) as connection:
+            for old in _credentials(connection, tenant.user_id):
+                connection.identity.delete_application_credential(tenant.user_id, old)
+            secret = secrets.token_urlsafe(24)
+            made = connection.identity.create_application_credential(
+                tenant.user_id, tenant.cloud, secret=secret
+            )
+        clouds.put(tenant.cloud, clouds.credential_entry(made.id, secret))
+    finally:
+        clouds.put(draft, None)
+
+
+def _credentials(connection: "Connection", user_id: str) -> Iterator[Any]:
+    yield from list(connection.identity.application_credentials(user_id))
