@@ -1,1 +1,45 @@
-"""GPU CI runners on Shadow's OpenStack cloud as Pulumi components."""
+"""GPU CI runners on Shadow's OpenStack cloud as Pulumi components.
+
+Names are loaded when first used, so that the catalog, the prices and the cost estimate cost no SDK import.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shadow_gpu_runners.gpu_flavors import GpuFlavors, GpuFlavorsArgs
+    from shadow_gpu_runners.instance_group import BootVolumeArgs, InstanceGroup, InstanceGroupArgs
+    from shadow_gpu_runners.runner_image import ImageUploadArgs, RunnerImage, RunnerImageArgs
+    from shadow_gpu_runners.runner_network import EgressRuleArgs, RunnerNetwork, RunnerNetworkArgs
+    from shadow_gpu_runners.ssh_key import SshKey, SshKeyArgs
+
+__all__ = [
+    "BootVolumeArgs",
+    "EgressRuleArgs",
+    "GpuFlavors",
+    "GpuFlavorsArgs",
+    "ImageUploadArgs",
+    "InstanceGroup",
+    "InstanceGroupArgs",
+    "RunnerImage",
+    "RunnerImageArgs",
+    "RunnerNetwork",
+    "RunnerNetworkArgs",
+    "SshKey",
+    "SshKeyArgs",
+]
+
+_MODULES = {
+    "gpu_flavors": ("GpuFlavors", "GpuFlavorsArgs"),
+    "instance_group": ("BootVolumeArgs", "InstanceGroup", "InstanceGroupArgs"),
+    "runner_image": ("ImageUploadArgs", "RunnerImage", "RunnerImageArgs"),
+    "runner_network": ("EgressRuleArgs", "RunnerNetwork", "RunnerNetworkArgs"),
+    "ssh_key": ("SshKey", "SshKeyArgs"),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -25,3 +25,8 @@ def metadata(deployment: str, component: str) -> dict[str, str]:
 def tags(deployment: str, component: str) -> list[str]:
     """Return Neutron tags (at most 255 characters, no slash or comma) with the same mark."""
     return [f"managed-by={MANAGED_BY}", f"deployment={deployment}", f"component={component}"]
+
+
+def image_tags(deployment: str, component: str) -> list[str]:
+    """Return Glance tags with the same mark."""
+    return tags(deployment, component)

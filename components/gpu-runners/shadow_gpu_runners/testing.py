@@ -4,6 +4,7 @@
 for, with its inputs *and* its options (parent, provider, protect, …), which Pulumi's own mocks leave out.
 """
 
+import enum
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard, cast
@@ -17,7 +18,14 @@ Outputs = Callable[["Registration"], Mapping[str, Any]]
 Answer = Callable[["Invocation"], Mapping[str, Any]]
 """Hook that gives a provider function its result."""
 
-UNKNOWN: Any = type("Unknown", (), {"__repr__": lambda _: "UNKNOWN"})()
+
+class Unknown(enum.Enum):
+    """Type of `UNKNOWN`."""
+
+    UNKNOWN = "unknown"
+
+
+UNKNOWN = Unknown.UNKNOWN
 """Stands in a recording for a value that only a cloud can compute."""
 
 # Pulumi's own mocks carry no usable types.
@@ -147,7 +155,7 @@ def record(
         stack: the stack's name.
         preview: leave what a cloud would compute unknown, as `pulumi preview` does for a new stack.
         outputs: computed properties of a resource by camelCase name; its inputs are there anyway.
-        answer: result of a provider function; an empty one unless given.
+        answer: result of a provider function, or an exception as its failure; an empty result unless given.
     """
     recording = Recording()
     hooks = _Hooks(outputs or _nothing, answer or _nothing, preview)
@@ -184,8 +192,12 @@ class _Hooks(pulumi.runtime.Mocks):
         known = computed.pop("id", None if self.preview else f"{args.name}-id")
         return (known if args.custom or args.resource_id else ""), {**cast("Any", args).inputs, **computed}
 
-    def call(self, args: pulumi.runtime.MockCallArgs) -> dict[str, Any]:  # type: ignore[override]
-        return dict(self.answer(Invocation(args.token, _plain(cast("Any", args).args), args.provider or "")))
+    def call(self, args: pulumi.runtime.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        call = Invocation(args.token, _plain(cast("Any", args).args), args.provider or "")
+        try:
+            return dict(self.answer(call)), []
+        except Exception as error:  # noqa: BLE001 - whatever the hook raises is the provider's failure
+            return {}, [("", str(error))]
 
 
 class _Monitor(mocks.MockMonitor):

@@ -3,6 +3,7 @@
 import pulumi
 import pulumi_openstack as openstack
 import pytest
+
 from shadow_gpu_runners.testing import UNKNOWN, record
 
 

@@ -1,0 +1,228 @@
+"""Instance groups: placement, options, secrets, ownership and every input fault at once."""
+
+from typing import Any, cast
+
+import pulumi
+import pytest
+from unit.gpu_runners.helpers import faults, run
+
+from shadow_gpu_runners import InstanceGroup, InstanceGroupArgs
+from shadow_gpu_runners.testing import Recording, Registration
+
+ARGS: InstanceGroupArgs = {
+    "count": 3,
+    "flavor": "boost-c8m32-gpu-a4500-1",
+    "image_id": "image-1",
+    "network_id": "network-1",
+    "subnet_id": "subnet-1",
+    "security_group_ids": ["group-1"],
+}
+
+
+def group(*, preview: bool = False, **changes: Any) -> Recording:
+    args = cast("InstanceGroupArgs", {**ARGS, **changes})
+    return run(lambda opts: InstanceGroup("ci", args, opts), preview=preview)
+
+
+def servers(recording: Recording) -> list[Registration]:
+    return recording.of_type("Instance")
+
+
+def test_instances_and_ports_have_stable_explicit_names() -> None:
+    recording = group()
+    assert [vm.name for vm in servers(recording)] == ["ci-01", "ci-02", "ci-03"]
+    assert [vm.inputs["name"] for vm in servers(recording)] == ["ci-01", "ci-02", "ci-03"]
+    assert [port.inputs["name"] for port in recording.of_type("Port")] == ["ci-01", "ci-02", "ci-03"]
+    assert recording.named("ci-02").inputs["networks"] == [{"port": "ci-02-port-id"}]
+
+
+def test_scaling_down_leaves_the_others_as_they_were() -> None:
+    three, two = (
+        {vm.name: vm.inputs for vm in servers(group(count=count, max_unavailable=1))} for count in (3, 2)
+    )
+    assert two == {name: three[name] for name in ("ci-01", "ci-02")}
+
+
+def test_another_prefix_names_servers_without_changing_urns() -> None:
+    recording = group(name_prefix="gpu-runner")
+    assert servers(recording)[0].name == "ci-01"
+    assert servers(recording)[0].inputs["name"] == "gpu-runner-01"
+
+
+def test_spot_is_the_default_and_the_twin_is_derived() -> None:
+    assert {vm.inputs["flavorName"] for vm in servers(group())} == {"boost-preemptible-c8m32-gpu-a4500-1"}
+    assert {vm.inputs["flavorName"] for vm in servers(group(market="on-demand"))} == {ARGS["flavor"]}
+
+
+def test_fallback_moves_only_the_named_instances_to_on_demand() -> None:
+    recording = group(market="spot-then-on-demand", on_demand_fallback=["ci-02"])
+    assert [vm.inputs["flavorName"] for vm in servers(recording)] == [
+        "boost-preemptible-c8m32-gpu-a4500-1",
+        "boost-c8m32-gpu-a4500-1",
+        "boost-preemptible-c8m32-gpu-a4500-1",
+    ]
+
+
+def test_it_boots_from_a_volume_that_goes_with_it() -> None:
+    (device,) = servers(group(boot_volume={"size_gib": 50.0, "volume_type": "Silver"}))[0].inputs[
+        "blockDevices"
+    ]
+    assert device == {
+        "uuid": "image-1",
+        "sourceType": "image",
+        "destinationType": "volume",
+        "bootIndex": 0,
+        "volumeSize": 50,
+        "volumeType": "Silver",
+        "deleteOnTermination": True,
+    }
+    local = servers(group(local_disk=True))[0].inputs
+    assert local["imageId"] == "image-1"
+    assert "blockDevices" not in local
+
+
+def test_replacement_is_safe_by_options() -> None:
+    vm = servers(group())[0]
+    assert vm.delete_before_replace
+    assert {"flavorName", "imageId"} <= set(vm.replace_on_changes)
+    assert vm.inputs["stopBeforeDestroy"] is True
+    assert vm.timeouts == {"create": "20m", "delete": "20m"}
+
+
+def test_half_of_the_group_waits_for_the_other_half() -> None:
+    one, two, three = servers(group())
+    assert one.urn in three.dependencies
+    assert one.urn not in two.dependencies
+    first, second, third = servers(group(max_unavailable=1))
+    assert first.urn in second.dependencies
+    assert second.urn in third.dependencies
+
+
+def test_the_mark_is_in_the_create_calls() -> None:
+    recording = group(metadata={"team": "ml"})
+    assert servers(recording)[0].inputs["metadata"] == {
+        "team": "ml",
+        "shadow-gpu-runners.managed-by": "shadow-gpu-runners",
+        "shadow-gpu-runners.deployment": "project.stack",
+        "shadow-gpu-runners.component": "ci",
+    }
+    assert "deployment=project.stack" in recording.of_type("Port")[0].inputs["tags"]
+
+
+def test_user_data_is_secret_even_when_given_in_plain_text() -> None:
+    recording = group(user_data="#cloud-config\n# planted")
+    assert all("userData" in vm.secrets for vm in servers(recording))
+
+
+def test_children_use_the_provider_and_parent_of_the_component() -> None:
+    recording = group(floating_ip_pool="ext-net")
+    component = recording.named("ci")
+    children = [known for known in recording.resources if known.custom and known.name != "cloud"]
+    assert {known.parent for known in children} == {component.urn}
+    assert all("::cloud::" in known.provider for known in children)
+    assert all("::cloud::" in call.provider for call in recording.invocations)
+    assert component.inputs == {}
+
+
+def test_zones_are_taken_in_turn() -> None:
+    zones = [vm.inputs["availabilityZone"] for vm in servers(group(zones=["zone-a", "zone-b"]))]
+    assert zones == ["zone-a", "zone-b", "zone-a"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "policy"), [("soft", "soft-anti-affinity"), ("strict", "anti-affinity"), ("none", None)]
+)
+def test_anti_affinity(choice: str, policy: str | None) -> None:
+    recording = group(anti_affinity=choice)
+    assert [known.inputs["policies"] for known in recording.of_type("ServerGroup")] == (
+        [policy] if policy else []
+    )
+    assert ("schedulerHints" in servers(recording)[0].inputs) == (policy is not None)
+
+
+def test_outputs() -> None:
+    outputs = group(floating_ip_pool="ext-net", count=2).outputs_of("ci")
+    assert outputs["names"] == ["ci-01", "ci-02"]
+    assert outputs["instanceIds"] == {"ci-01": "ci-01-id", "ci-02": "ci-02-id"}
+    assert outputs["addresses"] == {"ci-01": "10.20.0.7", "ci-02": "10.20.0.7"}
+    assert outputs["floatingAddresses"] == {"ci-01": "203.0.113.7", "ci-02": "203.0.113.7"}
+    assert outputs["hourlyPrice"] == "0.70"
+    assert outputs["monthlySpot"] == "511.00"
+    assert outputs["monthlyOnDemand"] == "851.62"
+    assert "assumed" in outputs["priceNote"]
+
+
+def test_a_flavor_without_a_price_is_unknown_not_free() -> None:
+    outputs = group(flavor="edge-c4m16-gpu-2000-1", market="on-demand", spot_rule="prefix:spot.").outputs_of(
+        "ci"
+    )
+    assert outputs["monthlySpot"] == "unknown"
+    priced = group(market="on-demand", prices={"boost-c8m32-gpu-a4500-1": "0.5"}).outputs_of("ci")
+    assert priced["hourlyPrice"] == "1.5"
+
+
+def test_an_empty_group_is_free() -> None:
+    outputs = group(count=0).outputs_of("ci")
+    assert outputs["names"] == []
+    assert outputs["instanceIds"] == {}
+    assert outputs["hourlyPrice"] == "0"
+
+
+def test_every_fault_is_reported_together() -> None:
+    with pytest.raises(pulumi.InputPropertiesError) as caught:
+        group(
+            count=-1,
+            flavor="boost-preemptible-c8m32-gpu-a4500-1",
+            market="cheap",
+            on_demand_fallback=["ci-09"],
+            name_prefix="GPU runner",
+            boot_volume={"size_gib": 0},
+            local_disk=True,
+            anti_affinity="hard",
+            max_unavailable=0,
+            security_group_ids=[],
+            create_timeout="soon",
+            prices={"x": "cheap"},
+            metadata={"shadow-gpu-runners.deployment": "mine"},
+            spot_rule="magic",
+            user_data="x" * 60_000,
+        )
+    assert faults(caught.value) == {
+        "count",
+        "flavor",
+        "market",
+        "onDemandFallback",
+        "onDemandFallback[0]",
+        "namePrefix",
+        "bootVolume.sizeGib",
+        "localDisk",
+        "antiAffinity",
+        "maxUnavailable",
+        "securityGroupIds",
+        "createTimeout",
+        "prices.x",
+        "metadata.shadow-gpu-runners.deployment",
+        "spotRule",
+        "userData",
+    }
+    assert "xxx" not in str(caught.value)
+
+
+def test_late_user_data_is_checked_once_known() -> None:
+    with pytest.raises(pulumi.InputPropertiesError, match="not 80000"):
+        group(user_data=pulumi.Output.from_input("x" * 60_000))
+
+
+@pytest.mark.parametrize("preview", [False, True])
+def test_a_flavor_that_does_not_exist_fails_with_near_matches_that_do(preview: bool) -> None:
+    with pytest.raises(pulumi.InputPropertiesError) as caught:
+        group(flavor="boost-c8m32-gpu-a4500-2", market="on-demand", preview=preview)
+    assert "near matches that exist: boost-c8m32-gpu-a4500-1" in str(caught.value)
+    assert "boost-c16m64-gpu-a4500-2" not in str(caught.value)
+
+
+def test_ids_from_gpu_flavors_take_the_place_of_the_look_up() -> None:
+    name = "boost-preemptible-c8m32-gpu-a4500-1"
+    recording = group(flavor_ids={name: "id-1"})
+    assert not recording.invocations
+    assert servers(recording)[0].inputs["flavorName"] == name
