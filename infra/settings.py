@@ -192,6 +192,11 @@ def _secret(config: pulumi.Config, key: str, variable: str) -> pulumi.Output[str
     return pulumi.Output.secret(value) if value else None
 
 
+def plain_secret(key: str) -> str | None:
+    """Return a secret for use inside this process only; never put it into a resource or a message."""
+    return pulumi.Config(NAMESPACE).get(key) or os.environ.get(_SECRET_KEYS[key])
+
+
 def _parse(values: Mapping[str, object], faults: list[str]) -> Settings | None:
     try:
         return Settings.model_validate(values)

@@ -1,0 +1,121 @@
+"""Asks OpenStack, as the tenant, for all that the settings name: flavors, image, network, volumes, zones."""
+
+from collections.abc import Callable, Iterable
+
+from openstack import exceptions as sdk
+from openstack.connection import Connection
+
+from preflight import quotas
+from preflight.findings import Finding
+from preflight.login import login
+from settings import Pool, Settings
+from shadow_gpu_runners.catalog import near_matches
+from shadow_gpu_runners.spot import SHADOW
+
+Check = Callable[[Connection, Settings], Iterable[Finding]]
+
+
+def check(settings: Settings, deployment: str) -> list[Finding]:
+    """Return everything about the cloud that keeps `deployment` from being built as configured."""
+    connection = login(settings)
+    if isinstance(connection, Finding):
+        return [connection]
+    findings: list[Finding] = []
+    for service, inspect in _CHECKS.items():
+        findings += _guarded(service, lambda inspect=inspect: inspect(connection, settings))
+    if not findings:
+        findings += _guarded("quotas", lambda: quotas.check(connection, settings, deployment))
+    return findings
+
+
+def _guarded(service: str, inspect: Callable[[], Iterable[Finding]]) -> list[Finding]:
+    try:
+        return list(inspect())
+    except sdk.ForbiddenException as error:
+        return [
+            Finding(
+                service, f"the credential may not read this (403): {error}", "give its user the role member"
+            )
+        ]
+    except sdk.SDKException as error:
+        return [
+            Finding(
+                service, f"the API call failed: {error}", "try again; if it stays, ask the cloud's operator"
+            )
+        ]
+
+
+def flavor_names(pool: Pool) -> list[str]:
+    """Return the flavors that the pool buys: its spot twin, itself, or both."""
+    twin = SHADOW.spot_name(pool.flavor)
+    return {"spot": [twin], "on-demand": [pool.flavor]}.get(pool.market, [twin, pool.flavor])
+
+
+def _flavors(connection: Connection, settings: Settings) -> Iterable[Finding]:
+    available = sorted(flavor.name for flavor in connection.compute.flavors())
+    for index, pool in enumerate(settings.pools):
+        for wanted in flavor_names(pool):
+            if wanted not in available:
+                near = near_matches(wanted, available)
+                hint = f"near matches: {', '.join(near)}" if near else f"it has {', '.join(available)}"
+                yield Finding(
+                    f"pools[{index}].flavor (Nova)",
+                    f"the cloud has no flavor {wanted!r} for market {pool.market!r}",
+                    f"take one of the cloud's own ({hint})",
+                )
+
+
+def _image(connection: Connection, settings: Settings) -> Iterable[Finding]:
+    if next(iter(connection.image.images(name=settings.image.name, status="active")), None) is None:
+        names = sorted(image.name for image in connection.image.images(status="active"))
+        yield Finding(
+            "image.name (Glance)",
+            f"no active image is named {settings.image.name!r}",
+            f"take one that the tenant sees: {', '.join(names[:20]) or 'there is none, upload one'}",
+        )
+
+
+def _network(connection: Connection, settings: Settings) -> Iterable[Finding]:
+    wanted = settings.network
+    if wanted.network_id:
+        if connection.network.find_network(wanted.network_id) is None:
+            yield Finding("network.networkId (Neutron)", f"no network {wanted.network_id!r}", "check the ID")
+        return
+    external = sorted(network.name for network in connection.network.networks(is_router_external=True))
+    if wanted.external_network not in external:
+        yield Finding(
+            "network.externalNetwork (Neutron)",
+            f"no external network {wanted.external_network!r}",
+            f"take one of {', '.join(external) or 'none: ask the operator'}",
+        )
+
+
+def _volume_types(connection: Connection, settings: Settings) -> Iterable[Finding]:
+    types = sorted(kind.name for kind in connection.block_storage.types())
+    for index, pool in enumerate(settings.pools):
+        if pool.volume.type not in types:
+            yield Finding(
+                f"pools[{index}].volume.type (Cinder)",
+                f"no volume type {pool.volume.type!r}",
+                f"take one of {', '.join(types)}",
+            )
+
+
+def _zones(connection: Connection, settings: Settings) -> Iterable[Finding]:
+    zones = sorted(zone.name for zone in connection.compute.availability_zones())
+    for index, pool in enumerate(settings.pools):
+        for zone in sorted(set(pool.zones) - set(zones)):
+            yield Finding(
+                f"pools[{index}].zones (Nova)",
+                f"no availability zone {zone!r}",
+                f"take one of {', '.join(zones)}",
+            )
+
+
+_CHECKS: dict[str, Check] = {
+    "flavors (Nova)": _flavors,
+    "images (Glance)": _image,
+    "networks (Neutron)": _network,
+    "volume types (Cinder)": _volume_types,
+    "zones (Nova)": _zones,
+}
