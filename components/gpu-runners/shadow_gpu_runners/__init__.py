@@ -7,6 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shadow_gpu_runners.gitlab_runner import GitLabRunner, GitLabRunnerArgs
     from shadow_gpu_runners.gpu_flavors import GpuFlavors, GpuFlavorsArgs
     from shadow_gpu_runners.instance_group import BootVolumeArgs, InstanceGroup, InstanceGroupArgs
     from shadow_gpu_runners.runner_image import ImageUploadArgs, RunnerImage, RunnerImageArgs
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BootVolumeArgs",
     "EgressRuleArgs",
+    "GitLabRunner",
+    "GitLabRunnerArgs",
     "GpuFlavors",
     "GpuFlavorsArgs",
     "ImageUploadArgs",
@@ -30,6 +33,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "gitlab_runner": ("GitLabRunner", "GitLabRunnerArgs"),
     "gpu_flavors": ("GpuFlavors", "GpuFlavorsArgs"),
     "instance_group": ("BootVolumeArgs", "InstanceGroup", "InstanceGroupArgs"),
     "runner_image": ("ImageUploadArgs", "RunnerImage", "RunnerImageArgs"),

@@ -89,4 +89,5 @@ _FIELDS = {"docker_daemon": "docker"}
 
 
 def _repository(args: Mapping[str, Any]) -> Repository:
-    return Repository(**{**args, "components": tuple(args.get("components", ()))})
+    values: dict[str, Any] = {**args, "components": tuple(args.get("components", ()))}
+    return Repository(**values)

@@ -100,20 +100,21 @@ class BootSettings:
     """Further keys of Docker's daemon.json."""
 
 
-def check(settings: BootSettings, problems: Problems) -> None:
-    """Note each fault of `settings` under the name of its input."""
-    _check_numbers(settings, problems)
+def check(settings: BootSettings, problems: Problems, path: str = "boot") -> None:
+    """Note each fault of `settings` under `path` and the name of its input."""
+    _check_numbers(settings, problems, path)
     for package in settings.packages:
         if not _PACKAGE.match(package):
-            problems.add("packages", package, "a Debian package as name or name=version", "correct the name")
+            expected = "a Debian package as name or name=version"
+            problems.add(f"{path}.packages", package, expected, "correct the name")
     for repository in settings.repositories:
-        _check_repository(repository, problems)
+        _check_repository(repository, problems, path)
     for mirror in settings.registry_mirrors:
         if not _WEB_ADDRESS.match(mirror):
-            problems.add("registry_mirrors", mirror, "an http or https address", "add the scheme")
+            problems.add(f"{path}.registry_mirrors", mirror, "an http or https address", "add the scheme")
     for name, proxy in (("http_proxy", settings.http_proxy), ("https_proxy", settings.https_proxy)):
         if proxy and not _WEB_ADDRESS.match(proxy):
-            problems.add(name, "a value that is not shown", "an http or https address", "add the scheme")
+            problems.add_hidden(f"{path}.{name}", "an http or https address", "add the scheme")
 
 
 def user_data(config_toml: str, settings: BootSettings) -> str:
@@ -184,17 +185,17 @@ def repository_files(repositories: Sequence[Repository]) -> list[BootFile]:
     ]
 
 
-def _check_numbers(settings: BootSettings, problems: Problems) -> None:
+def _check_numbers(settings: BootSettings, problems: Problems, path: str) -> None:
     limits = {"gpu_count": (0, 8), "gpu_timeout_s": (0, 3600), "gpu_interval_s": (1, 60)}
     limits |= {"apt_lock_timeout_s": (0, 3600)}
     for name, (low, high) in limits.items():
         value = getattr(settings, name)
         if not low <= value <= high:
-            problems.add(name, value, f"{low} to {high}", "choose a value in that range")
+            problems.add(f"{path}.{name}", value, f"{low} to {high}", "choose a value in that range")
 
 
-def _check_repository(repository: Repository, problems: Problems) -> None:
-    where = f"repositories.{repository.name}"
+def _check_repository(repository: Repository, problems: Problems, path: str) -> None:
+    where = f"{path}.repositories.{repository.name}"
     if not _NAME.match(repository.name):
         problems.add(where, repository.name, "lower-case letters, digits and hyphens", "rename it")
     for part, address in (("uri", repository.uri), ("key_url", repository.key_url)):

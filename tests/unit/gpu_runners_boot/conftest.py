@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from machine import Machine  # noqa: E402 - the folder must be on the path first
+from machine import Machine  # type: ignore[import-not-found]
 
 
 @pytest.fixture

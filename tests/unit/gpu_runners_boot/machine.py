@@ -1,4 +1,4 @@
-"""A scratch machine for the boot scripts: a root folder, and small programs first on PATH that record their calls."""
+"""A scratch machine for the boot scripts: a root folder, and small programs on PATH that record their calls."""
 
 import os
 import shlex
@@ -37,7 +37,7 @@ case "$1 $mode" in
   'image fails') exit 1 ;;
   'run no-gpu') echo 'could not select device driver "" with capabilities: [[gpu]]' >&2; exit 125 ;;
   'run other') case "$*" in *--query-gpu*) echo '0, GPU-other, NVIDIA A, 560.35, 1 MiB'; exit 0 ;; esac ;;
-  'exec reload') [ ! -e "$FIXTURE/reloaded" ] || { echo 'Failed to initialize NVML: Unknown Error'; exit 255; } ;;
+  'exec reload') [ ! -e "$FIXTURE/reloaded" ] || { echo 'NVML: Unknown Error'; exit 255; } ;;
 esac
 case "$1" in
   run) case "$*" in *--detach*) exit 0 ;; esac; shift 7; exec "$@" ;;

@@ -1,4 +1,4 @@
-"""The boot scripts on a scratch machine: what a good boot leaves behind, and that no fault lets the runner start."""
+"""The boot scripts on a scratch machine: what a good boot leaves behind; no fault lets the runner start."""
 
 import dataclasses
 import stat
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from machine import TOKEN, Machine
+
 from shadow_gpu_runners import boot, boot_files
 from shadow_gpu_runners.boot_files import NVIDIA_CONTAINER_TOOLKIT
 

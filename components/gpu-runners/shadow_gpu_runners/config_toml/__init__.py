@@ -4,8 +4,9 @@ from shadow_gpu_runners.config_toml.check import (
     UNKNOWN,
     check_cache,
     check_docker,
-    check_process,
-    check_runner,
+    check_environment,
+    check_table,
+    texts,
 )
 from shadow_gpu_runners.config_toml.docker import DockerOptions, ServiceOptions
 from shadow_gpu_runners.config_toml.render import (
@@ -40,7 +41,8 @@ __all__ = [
     "ServiceOptions",
     "check_cache",
     "check_docker",
-    "check_process",
-    "check_runner",
+    "check_environment",
+    "check_table",
     "render",
+    "texts",
 ]

@@ -8,9 +8,7 @@ from typing import cast
 
 from shadow_gpu_runners._validation import Problems
 from shadow_gpu_runners.config_toml import kinds
-from shadow_gpu_runners.config_toml.docker import DockerOptions
 from shadow_gpu_runners.config_toml.kinds import Kind
-from shadow_gpu_runners.config_toml.runner import CacheOptions, GlobalOptions, RunnerOptions
 
 
 class _Unknown:
@@ -74,40 +72,33 @@ _LEAST = {
     "shm_size": 1,
     "max_uploaded_archive_size": 0,
 }
-_NOT_SHOWN = frozenset({"access_key", "secret_key", "session_token", "sentry_dsn", "environment"})
+_NOT_SHOWN = frozenset(
+    {"access_key", "secret_key", "session_token", "sentry_dsn", "environment", "http_proxy", "https_proxy"}
+)
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*=", re.DOTALL)
 
 
-def check_process(values: Mapping[str, object], problems: Problems, path: str = "process") -> None:
-    """Note the faults of global options."""
-    _check_table(values, GlobalOptions, path, problems)
-
-
-def check_runner(values: Mapping[str, object], problems: Problems, path: str = "runner") -> None:
-    """Note the faults of options of the `[[runners]]` entry."""
-    _check_table(values, RunnerOptions, path, problems)
-    for index, entry in enumerate(texts(values.get("environment"))):
+def check_environment(entries: object, problems: Problems, path: str) -> None:
+    """Note each variable that is not written as KEY=value, without showing it."""
+    for index, entry in enumerate(texts(entries)):
         if not _VARIABLE.match(entry):
-            shown = _shown("environment", entry)
-            problems.add(f"{path}.environment[{index}]", shown, "KEY=value", "add the equals sign")
+            problems.add_hidden(f"{path}[{index}]", "KEY=value", "add the equals sign")
 
 
 def check_cache(values: Mapping[str, object], problems: Problems, path: str = "cache") -> None:
-    """Note the faults of the distributed cache."""
+    """Note a distributed cache that names no bucket, or another kind of store."""
     if not values:
         return
-    _check_table(values, CacheOptions, path, problems)
     if values.get("type", "s3") not in ("s3", UNKNOWN):
         problems.add(
             f"{path}.type", values["type"], "s3", "Shadow's object store speaks S3; leave the option out"
         )
-    s3 = values.get("s3")
+    s3 = values.get("s3", {})
     if not isinstance(s3, Mapping):
-        problems.add(f"{path}.s3", s3, "a table with server_address and bucket_name", "name the bucket")
         return
     for key in ("server_address", "bucket_name"):
         if not cast("Mapping[str, object]", s3).get(key):
-            problems.add(f"{path}.s3.{key}", None, "a value", "say where caches are kept")
+            problems.add_missing(f"{path}.s3.{key}", "a value", "say where caches are kept")
 
 
 def check_docker(
@@ -117,8 +108,7 @@ def check_docker(
     *,
     allow_host_access: bool = False,
 ) -> None:
-    """Note the faults of `[runners.docker]`; host paths and networks that reach secrets need the opt-in."""
-    _check_table(values, DockerOptions, path, problems)
+    """Note wrong GPUs and pull policies; host paths and networks that reach secrets need the opt-in."""
     for name in ("gpus", "service_gpus"):
         value = values.get(name)
         if isinstance(value, str) and value and not _GPUS.match(value):
@@ -134,22 +124,38 @@ def texts(value: object) -> list[str]:
     return [each for each in items if isinstance(each, str)]
 
 
-def _check_table(values: Mapping[str, object], model: type, path: str, problems: Problems) -> None:
-    known, tables = kinds.of(model), kinds.nested(model)
+def check_table(values: Mapping[str, object], model: type, path: str, problems: Problems) -> None:
+    """Note unknown and missing names, wrong kinds and wrong values of a table of the TypedDict `model`."""
+    known = kinds.of(model)
     for name, value in values.items():
+        where = f"{path}.{name}" if path else _camel(name)
         if name not in known:
-            problems.add(f"{path}.{name}", "an option", "an option of GitLab Runner", _near(name, known))
-        elif value is UNKNOWN or value is None:
-            continue
-        elif not _fits(value, known[name]):
-            problems.add(f"{path}.{name}", _shown(name, value), known[name].value, _hint(name))
-        elif name in tables:
-            for where, inner in _inner_tables(value, f"{path}.{name}"):
-                _check_table(inner, tables[name], where, problems)
-        else:
-            _check_value(name, value, f"{path}.{name}", problems)
+            problems.add(where, name, "the name of an option", _near(name, known))
+        elif value is not UNKNOWN and value is not None:
+            _check_option(name, value, model, where, problems)
     for name in sorted(kinds.required(model) - values.keys()):
-        problems.add(f"{path}.{name}", None, known[name].value, "add it")
+        problems.add_missing(f"{path}.{name}" if path else _camel(name), known[name].value, "add it")
+
+
+def _check_option(name: str, value: object, model: type, path: str, problems: Problems) -> None:
+    kind, inner_model = kinds.of(model)[name], kinds.nested(model).get(name)
+    if not _fits(value, kind):
+        remedy = 'write "all"' if name in {"gpus", "service_gpus"} else "change its type"
+        if name in _NOT_SHOWN:
+            problems.add_hidden(path, kind.value, remedy)
+        else:
+            problems.add(path, value, kind.value, remedy)
+    elif inner_model is not None:
+        for where, inner in _inner_tables(value, path):
+            check_table(inner, inner_model, where, problems)
+    else:
+        _check_value(name, value, path, problems)
+
+
+def _camel(name: str) -> str:
+    """Return the name that Pulumi gives to an input."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
 
 
 def _fits(value: object, kind: Kind) -> bool:
@@ -163,11 +169,6 @@ def _fits(value: object, kind: Kind) -> bool:
     return kinds.matches(known, kind)
 
 
-def _shown(name: str, value: object) -> object:
-    """Return what a message may show of `value`."""
-    return "a value that is not shown" if name in _NOT_SHOWN else value
-
-
 def _inner_tables(value: object, path: str) -> Iterable[tuple[str, Mapping[str, object]]]:
     if isinstance(value, Mapping):
         return [(path, cast("Mapping[str, object]", value))]
@@ -178,10 +179,6 @@ def _inner_tables(value: object, path: str) -> Iterable[tuple[str, Mapping[str, 
 def _near(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name.lower().replace("-", "_"), known, n=3, cutoff=0.6)
     return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known))}"
-
-
-def _hint(name: str) -> str:
-    return 'write "all"' if name in {"gpus", "service_gpus"} else "change its type"
 
 
 def _check_value(name: str, value: object, path: str, problems: Problems) -> None:

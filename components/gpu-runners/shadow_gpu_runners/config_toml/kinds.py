@@ -70,6 +70,8 @@ def _kind(hint: object) -> Kind:
     plain = _plain(hint)
     if plain in _PLAIN:
         return _PLAIN[plain]
+    if typing.get_origin(plain) is list and _plain(typing.get_args(plain)[0]) is str:
+        return Kind.TEXTS
     return Kind.TABLES if typing.get_origin(plain) is list else Kind.TABLE
 
 
