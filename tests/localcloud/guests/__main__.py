@@ -1,0 +1,39 @@
+"""`python -m localcloud.guests`: the agent itself, or a command about its guests."""
+
+import logging
+import signal
+import sys
+import threading
+
+from localcloud.guests import cli
+from localcloud.guests.agent import Agent
+from localcloud.guests.guest import guests_home
+from localcloud.guests.nova import connect
+from localcloud.paths import run_dir
+
+_SECONDS = 1.0
+HEARTBEAT = "guests.heartbeat"
+
+
+def serve() -> int:
+    """Follow Nova until SIGTERM, then switch all guests off."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    if not cli.is_root():
+        sys.stderr.write("The guest agent makes sandboxes with several users in them: run it as root.\n")
+        return 2
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    run_dir().mkdir(parents=True, exist_ok=True)
+    Agent(connect(), guests_home()).run(stop, run_dir() / HEARTBEAT, _SECONDS)
+    return 0
+
+
+def main() -> int:
+    """Run the command line."""
+    arguments = cli.parser().parse_args()
+    return serve() if arguments.command in {None, "serve"} else cli.run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
