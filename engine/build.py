@@ -40,22 +40,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         layout = make_ready(request)
     except EngineError as error:
-        print(f"engine: error: {error}", file=sys.stderr)
+        sys.stderr.write(f"engine: error: {error}\n")
         return 1
     except KeyboardInterrupt:
-        print("engine: interrupted; run it again to go on", file=sys.stderr)
+        sys.stderr.write("engine: interrupted; run it again to go on\n")
         return 1
-    _print(request, layout)
+    sys.stdout.write(_answer(request, layout) + "\n")
     return 0
 
 
 def _parse(arguments: Sequence[str] | None) -> Request:
-    parser = argparse.ArgumentParser(prog="scripts/engine", description="Make the Pulumi engine ready and say where it is.")
+    parser = argparse.ArgumentParser(
+        prog="scripts/engine", description="Make the Pulumi engine ready and say where it is."
+    )
     names = ", ".join(part.name for part in OPTIONAL)
-    parser.add_argument("--with", dest="extra", default="", metavar="PARTS", help=f"more parts, comma-separated: {names}")
-    parser.add_argument("--env", dest="output", action="store_const", const="env", help="print exports to evaluate")
-    parser.add_argument("--bin", dest="output", action="store_const", const="bin", help="print the bin folder (default)")
-    parser.add_argument("--list", dest="output", action="store_const", const="list", help="print parts, versions, origins")
+    parser.add_argument(
+        "--with", dest="extra", default="", metavar="PARTS", help=f"more parts, comma-separated: {names}"
+    )
+    parser.add_argument(
+        "--env", dest="output", action="store_const", const="env", help="print exports to evaluate"
+    )
+    parser.add_argument(
+        "--bin", dest="output", action="store_const", const="bin", help="print the bin folder (default)"
+    )
+    parser.add_argument(
+        "--list", dest="output", action="store_const", const="list", help="print parts, versions, origins"
+    )
     given = parser.parse_args(arguments)
     known = {part.name: part for part in (*BASE, *OPTIONAL)}
     wanted = [name.strip() for name in given.extra.split(",") if name.strip()]
@@ -96,7 +106,9 @@ def _provide(parts: Sequence[Part], source: str, progress: Progress) -> None:
         if part.go is None:
             standin.install(part, part_folder(part))
             record(part, "stand-in")
-            progress.finished(part.name, f"{part.title} {part.version}: no official one to be had; a stand-in is used")
+            progress.finished(
+                part.name, f"{part.title} {part.version}: no official one to be had; a stand-in is used"
+            )
 
 
 def _adopted(part: Part, progress: Progress) -> bool:
@@ -113,8 +125,12 @@ def _downloaded(parts: Sequence[Part], progress: Progress, *, required: bool) ->
     official = [part for part in parts if part.archive]
     if official and not download.reachable():
         if required:
-            raise EngineError(f"{download.site()} cannot be reached", "unset SHADOW_ENGINE_SOURCE to build from Go modules")
-        progress.say(f"{download.site()} cannot be reached: parts that are not on the machine are built from source")
+            raise EngineError(
+                f"{download.site()} cannot be reached", "unset SHADOW_ENGINE_SOURCE to build from Go modules"
+            )
+        progress.say(
+            f"{download.site()} cannot be reached: parts that are not on the machine are built from source"
+        )
         return list(parts)
     done = []
     for part in official:
@@ -143,21 +159,21 @@ def _built(parts: Sequence[Part], progress: Progress) -> None:
 def _build_module(go: Path, name: str, parts: Sequence[Part], progress: Progress) -> None:
     title = " + ".join(f"{part.title} {part.version}" for part in parts)
     progress.started(name, f"{title}: building from Go modules")
-    builder = GoBuilder(go, cache_home() / "engine-logs" / f"{name}.log", lambda text: progress.note(name, f"{name}: {text}"))
+    builder = GoBuilder(
+        go, cache_home() / "engine-logs" / f"{name}.log", lambda text: progress.note(name, f"{name}: {text}")
+    )
     builder.build({part_folder(part): part for part in parts})
     for part in parts:
         record(part, "built from Go modules")
     progress.finished(name, f"{title}: built", count=len(parts))
 
 
-def _print(request: Request, layout: Layout) -> None:
+def _answer(request: Request, layout: Layout) -> str:
     if request.output == "env":
-        print(exports(layout))
-    elif request.output == "list":
-        for part in request.parts:
-            print(f"{part.name:<12} {part.version:<12} {origin(part)}")
-    else:
-        print(layout.bin)
+        return exports(layout)
+    if request.output == "list":
+        return "\n".join(f"{part.name:<12} {part.version:<12} {origin(part)}" for part in request.parts)
+    return str(layout.bin)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ TEMPORARY_PREFIX = ".partial-"
 
 
 def cache_home() -> Path:
-    """Return the user's cache folder of this project ($SHADOW_CACHE_HOME, else below the XDG cache folder)."""
+    """Return the project's cache folder: $SHADOW_CACHE_HOME, else one below the user's cache folder."""
     if chosen := os.environ.get("SHADOW_CACHE_HOME"):
         return Path(chosen).expanduser().absolute()
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
@@ -49,7 +49,7 @@ def source_files(tree: Path) -> list[Path]:
 
 @contextmanager
 def appearing(target: Path) -> Iterator[Path]:
-    """Give an empty folder that is renamed to `target` when the block ends well, and removed when it does not."""
+    """Give an empty folder that becomes `target` when the block ends well, and is removed otherwise."""
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=target.parent))
     try:
@@ -69,7 +69,7 @@ def remove_partials(folder: Path) -> None:
 
 
 def mirror(source: Path, target: Path, without: str = "") -> None:
-    """Make `target` hold the files of `source` (but `without`) as hard links, or copies where links are impossible."""
+    """Make `target` hold the files of `source` (but `without`) as hard links, or copies across disks."""
     target.mkdir(parents=True, exist_ok=True)
     for file in source.rglob("*"):
         if file.name == without:
@@ -100,7 +100,7 @@ def exclusive(home: Path) -> Iterator[None]:
         except BlockingIOError:
             lock.seek(0)
             holder = lock.read().strip() or "unknown"
-            print(f"engine: another run (process {holder}) is at it; waiting for it", file=sys.stderr)
+            sys.stderr.write(f"engine: another run (process {holder}) is at it; waiting for it\n")
             fcntl.flock(lock, fcntl.LOCK_EX)
         lock.truncate(0)
         lock.write(str(os.getpid()))

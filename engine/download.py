@@ -1,4 +1,4 @@
-"""Fetches the official releases where they can be reached, and checks them against the published SHA-256 list."""
+"""Fetches the official releases where they can be reached, checked against the published SHA-256 lists."""
 
 import hashlib
 import os
@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO, cast
 
 from engine.cache import appearing
 from engine.errors import EngineError
@@ -29,7 +29,7 @@ def site() -> str:
 
 
 def reachable() -> bool:
-    """Tell whether the download site answers at all; asked once, so that an offline machine loses 5 s at most."""
+    """Tell whether the download site answers; asked once, so that an offline machine loses 5 s at most."""
     request = urllib.request.Request(site() + "/", method="HEAD")  # noqa: S310 - the user's own site, or https
     try:
         with urllib.request.urlopen(request, timeout=CONNECT_TIMEOUT_S):  # noqa: S310
@@ -40,9 +40,9 @@ def reachable() -> bool:
         return False
 
 
-def fetch(address: str, timeout_s: float = DOWNLOAD_TIMEOUT_S) -> IO[bytes]:
+def fetch(address: str, timeout_s: float = DOWNLOAD_TIMEOUT_S) -> BinaryIO:
     """Return a temporary file with the content of an address, at its start; the caller closes it."""
-    target = tempfile.TemporaryFile()  # noqa: SIM115 - handed to the caller
+    target = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - handed to the caller
     try:
         with urllib.request.urlopen(address, timeout=timeout_s) as answer:  # noqa: S310
             while block := answer.read(1 << 20):
@@ -52,6 +52,15 @@ def fetch(address: str, timeout_s: float = DOWNLOAD_TIMEOUT_S) -> IO[bytes]:
         raise Unreachable(f"{address}: {error}") from error
     target.seek(0)
     return target
+
+
+def sha256_of(file: BinaryIO) -> str:
+    """Return the SHA-256 of a file in hexadecimal; the file is at its start afterwards."""
+    result = hashlib.sha256()
+    while block := file.read(1 << 20):
+        result.update(block)
+    file.seek(0)
+    return result.hexdigest()
 
 
 def download(part: Part, folder: Path, say: Callable[[str], None]) -> bool:
@@ -71,10 +80,9 @@ def download(part: Part, folder: Path, say: Callable[[str], None]) -> bool:
     return True
 
 
-def _verify(part: Part, address: str, archive: IO[bytes], say: Callable[[str], None]) -> None:
+def _verify(part: Part, address: str, archive: BinaryIO, say: Callable[[str], None]) -> None:
     """Compare with the release's checksum list, which is served by another host than the archive."""
-    actual = hashlib.file_digest(archive, "sha256").hexdigest()
-    archive.seek(0)
+    actual = sha256_of(archive)
     expected = _published(part, Path(address).name)
     if expected is None:
         say(f"{part.title}: no checksum list to be had; the download is vouched for by TLS only")
@@ -99,7 +107,7 @@ def _published(part: Part, name: str) -> str | None:
     return next((pair[0] for pair in pairs if len(pair) == 2 and pair[1].lstrip("*") == name), None)
 
 
-def _install(part: Part, address: str, archive: IO[bytes], folder: Path) -> None:
+def _install(part: Part, address: str, archive: BinaryIO, folder: Path) -> None:
     """Take the part's executables out of the archive; the folder appears only when all are there."""
     wanted = set(part.executables)
     with appearing(folder) as place:
@@ -112,7 +120,9 @@ def _install(part: Part, address: str, archive: IO[bytes], folder: Path) -> None
                         (place / name).chmod(0o755)
                         wanted.discard(name)
         except (tarfile.TarError, EOFError, OSError) as error:
-            raise EngineError(f"{address} is not a complete archive: {error}", "run scripts/engine again") from error
+            raise EngineError(
+                f"{address} is not a complete archive: {error}", "run scripts/engine again"
+            ) from error
         if wanted:
             raise EngineError(
                 f"{address} lacks {', '.join(sorted(wanted))}",

@@ -18,15 +18,15 @@ DISK_MIB = 6_000
 _ADVICE = (
     (
         r"no space left on device",
-        "the disk is full: free some space, or set SHADOW_CACHE_HOME, GOCACHE and GOMODCACHE to a larger disk",
+        "the disk is full: free some, or set SHADOW_CACHE_HOME, GOCACHE and GOMODCACHE to a larger disk",
     ),
     (
         r"dial tcp|i/o timeout|connection refused|no such host|TLS handshake|proxyconnect|: 50[0-9] ",
-        "the Go module proxy cannot be reached: check the network, or set GOPROXY (and HTTPS_PROXY) to one that can",
+        "the Go module proxy cannot be reached: check the network, or set GOPROXY (and HTTPS_PROXY)",
     ),
     (
         r"checksum mismatch|SECURITY ERROR",
-        "a module differs from its pinned checksum: run `go clean -modcache`; if it stays, distrust the proxy",
+        "a module differs from its pin: run `go clean -modcache`; if it stays, distrust the proxy",
     ),
     (
         r"signal: killed|cannot allocate memory",
@@ -104,7 +104,9 @@ class GoBuilder:
 
     def _capture(self, arguments: Sequence[str], folder: Path) -> str:
         command = [str(self._go), *arguments]
-        done = subprocess.run(command, cwd=folder, env=self._environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=folder, env=self._environment, capture_output=True, text=True, check=False
+        )
         if done.returncode:
             self._fail(command, done.stderr)
         return done.stdout

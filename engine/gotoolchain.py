@@ -1,6 +1,5 @@
 """Finds a Go toolchain that is new enough, or fetches the pinned one from the Go module proxy."""
 
-import hashlib
 import os
 import re
 import shutil
@@ -11,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from engine.cache import appearing, cache_home
-from engine.download import Unreachable, fetch
+from engine.download import Unreachable, fetch, sha256_of
 from engine.errors import EngineError
 from engine.parts import platform_names
 
@@ -28,13 +27,13 @@ TOOLCHAIN_SHA256: Mapping[tuple[str, str], str] = {
 DEFAULT_PROXY = ""
 
 _REMEDY = (
-    f"install Go {PINNED} or newer from https://go.dev/dl/ and put it on PATH, or set GOPROXY to a module proxy "
-    "that can be reached (the toolchain comes from there too)"
+    f"install Go {PINNED} or newer from https://go.dev/dl/ and put it on PATH, or set GOPROXY to a reachable "
+    "module proxy (the toolchain comes from there too)"
 )
 
 
 def environment(go: Path, base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the variables that make builds alike on every machine, over the caller's own (GOPROXY, caches)."""
+    """Return the variables that make builds alike everywhere, over the caller's own (GOPROXY, caches)."""
     result = dict(os.environ if base is None else base)
     path = f"{go.parent}{os.pathsep}{result.get('PATH', '')}"
     result.update(GOFLAGS="-buildvcs=false", GOWORK="off", GOTOOLCHAIN="local", PATH=path)
@@ -44,7 +43,9 @@ def environment(go: Path, base: Mapping[str, str] | None = None) -> dict[str, st
 def version_of(go: Path) -> tuple[int, ...] | None:
     """Return the version of a Go toolchain, or None when it does not answer like one."""
     try:
-        done = subprocess.run([go, "env", "GOVERSION"], env=environment(go), capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [go, "env", "GOVERSION"], env=environment(go), capture_output=True, text=True, check=False
+        )
     except OSError:
         return None
     match = re.fullmatch(r"go(\d+)\.(\d+)(?:\.(\d+))?.*", done.stdout.strip())
@@ -57,7 +58,9 @@ def find_go(say: Callable[[str], None]) -> Path:
     version = version_of(Path(found)) if found else None
     if found and version and version >= MINIMUM:
         return Path(found)
-    reason = "Go is not on PATH" if not found else f"{found} is {_dotted(version)}, older than {_dotted(MINIMUM)}"
+    reason = (
+        "Go is not on PATH" if not found else f"{found} is {_dotted(version)}, older than {_dotted(MINIMUM)}"
+    )
     kept = cache_home() / f"go-{PINNED}" / "bin" / "go"
     if not kept.exists():
         say(f"{reason}; fetching Go {PINNED} from the module proxy (70 MB, once)")
@@ -74,11 +77,12 @@ def _fetch_toolchain(reason: str) -> None:
     try:
         archive = fetch(f"{_proxy(reason)}/golang.org/toolchain/@v/{name}.zip", timeout_s=60)
     except Unreachable as error:
-        raise EngineError(f"{reason}, and the pinned toolchain could not be fetched: {error}", _REMEDY) from error
+        raise EngineError(
+            f"{reason}, and the pinned toolchain could not be fetched: {error}", _REMEDY
+        ) from error
     with archive:
-        if (actual := hashlib.file_digest(archive, "sha256").hexdigest()) != checksum:
+        if (actual := sha256_of(archive)) != checksum:
             raise EngineError(f"the Go toolchain {name} has SHA-256 {actual}; expected {checksum}", _REMEDY)
-        archive.seek(0)
         with appearing(cache_home() / f"go-{PINNED}") as folder, zipfile.ZipFile(archive) as content:
             _unpack(content, f"golang.org/toolchain@{name}/", folder)
 
@@ -87,7 +91,9 @@ def _proxy(reason: str) -> str:
     choices = re.split(r"[,|]", os.environ.get("GOPROXY") or DEFAULT_PROXY)
     usable = [choice.rstrip("/") for choice in choices if choice.startswith(("http://", "https://"))]
     if not usable:
-        raise EngineError(f"{reason}, and GOPROXY={os.environ.get('GOPROXY')} names no proxy to fetch it from", _REMEDY)
+        raise EngineError(
+            f"{reason}, and GOPROXY={os.environ.get('GOPROXY')} names no proxy to fetch it from", _REMEDY
+        )
     return usable[0]
 
 

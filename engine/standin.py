@@ -1,4 +1,4 @@
-"""Installs a stand-in for a plugin that can neither be downloaded nor built: a Python program with a launcher."""
+"""Installs the stand-in for a plugin that can be neither downloaded nor built: Python with a launcher."""
 
 import shutil
 from pathlib import Path
@@ -20,7 +20,9 @@ exit 1
 def install(part: Part, folder: Path) -> None:
     """Copy the stand-in's sources beside a launcher that carries the plugin's executable name."""
     if part.standin is None:
-        raise EngineError(f"{part.title} {part.version} cannot be had here", "use a machine that reaches get.pulumi.com")
+        raise EngineError(
+            f"{part.title} {part.version} cannot be had here", "use a machine that reaches get.pulumi.com"
+        )
     source, (name,) = SOURCES / part.standin, part.executables
     if not (source / name).is_file():
         raise EngineError(f"{source / name} is missing", "check the checkout: `git status engine`")
@@ -29,5 +31,7 @@ def install(part: Part, folder: Path) -> None:
         launcher = place / name
         program = folder / part.standin / name
         default = SOURCES.parent / ".venv" / "bin" / "python"
-        launcher.write_text(_LAUNCHER.format(default=f'"{default}"', program=program, name=part.plugin), encoding="utf-8")
+        launcher.write_text(
+            _LAUNCHER.format(default=f'"{default}"', program=program, name=part.plugin), encoding="utf-8"
+        )
         launcher.chmod(0o755)

@@ -14,7 +14,9 @@ ORIGIN = "origin.txt"
 
 def part_folder(part: Part) -> Path:
     """Return the folder of a part: named by everything that decides its content."""
-    return cache_home() / "engine-parts" / f"{part.name}-{digest([repr(part), *platform_names()], part.sources)}"
+    return (
+        cache_home() / "engine-parts" / f"{part.name}-{digest([repr(part), *platform_names()], part.sources)}"
+    )
 
 
 def ready(part: Part) -> bool:
@@ -57,7 +59,10 @@ class Layout:
 
 def _same(left: Path, right: Path) -> bool:
     ours, theirs = left.stat(), right.stat()
-    return os.path.samestat(ours, theirs) or (ours.st_size, int(ours.st_mtime)) == (theirs.st_size, int(theirs.st_mtime))
+    return os.path.samestat(ours, theirs) or (ours.st_size, int(ours.st_mtime)) == (
+        theirs.st_size,
+        int(theirs.st_mtime),
+    )
 
 
 def record(part: Part, origin: str) -> None:

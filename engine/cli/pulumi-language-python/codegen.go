@@ -15,7 +15,6 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
-	"github.com/pulumi/pulumi/sdk/v3/python/toolchain"
 )
 
 // GeneratePackage writes a Python SDK for a schema; `pulumi package add` and `gen-sdk` use it.
@@ -102,11 +101,7 @@ func bind(req *pulumirpc.GenerateProgramRequest) (*pcl.Program, hcl.Diagnostics,
 
 // Link adds generated or local SDKs to the program's requirements and says how to import them.
 func (h *host) Link(ctx context.Context, req *pulumirpc.LinkRequest) (*pulumirpc.LinkResponse, error) {
-	options, err := optionsOf(req.GetInfo())
-	if err != nil {
-		return nil, err
-	}
-	tc, err := toolchain.ResolveToolchain(options.PythonOptions)
+	tc, err := toolchainOf(req.GetInfo())
 	if err != nil {
 		return nil, err
 	}

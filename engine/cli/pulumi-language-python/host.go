@@ -62,13 +62,16 @@ func (h *host) About(ctx context.Context, req *pulumirpc.AboutRequest) (*pulumir
 	if err != nil {
 		return nil, fmt.Errorf("asking Python for its version: %w", err)
 	}
+	metadata := map[string]string{
+		"toolchain":   toolchain.Name(options.Toolchain),
+		"typechecker": toolchain.TypeCheckerName(options.Typechecker),
+	}
+	if version := info.ToolchainVersion.String(); version != "0.0.0" { // uv's environments have no pip
+		metadata["toolchainVersion"] = version
+	}
 	return &pulumirpc.AboutResponse{
 		Executable: info.PythonExecutable,
 		Version:    info.PythonVersion.String(),
-		Metadata: map[string]string{
-			"toolchain":        toolchain.Name(options.Toolchain),
-			"toolchainVersion": info.ToolchainVersion.String(),
-			"typechecker":      toolchain.TypeCheckerName(options.Typechecker),
-		},
+		Metadata:   metadata,
 	}, nil
 }

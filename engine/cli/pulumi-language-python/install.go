@@ -29,15 +29,15 @@ func (h *host) InstallDependencies(
 }
 
 func install(ctx context.Context, req *pulumirpc.InstallDependenciesRequest, stdout, stderr io.Writer) error {
-	options, err := optionsOf(req.GetInfo())
-	if err != nil {
-		return err
-	}
-	tc, err := toolchain.ResolveToolchain(options.PythonOptions)
+	tc, err := toolchainOf(req.GetInfo())
 	if err != nil {
 		return err
 	}
 	folder, versionTools := req.GetInfo().GetProgramDirectory(), req.GetUseLanguageVersionTools()
+	if nothingToInstall(ctx, tc, req.GetInfo()) {
+		_, err := fmt.Fprintf(stdout, "The environment of %s is in place; nothing to install\n", folder)
+		return err
+	}
 	if err := tc.InstallDependencies(ctx, folder, versionTools, true, stdout, stderr); err != nil {
 		return fmt.Errorf("installing the dependencies of %s: %w", folder, err)
 	}
@@ -45,6 +45,30 @@ func install(ctx context.Context, req *pulumirpc.InstallDependenciesRequest, std
 		return nil
 	}
 	return tc.InstallPackage(ctx, folder, versionTools, true, stdout, stderr)
+}
+
+// nothingToInstall spares an environment that exists already and that no requirements.txt of the program governs.
+// The pip toolchain would remake it, which damages one that another tool made and keeps.
+func nothingToInstall(ctx context.Context, tc toolchain.Toolchain, info *pulumirpc.ProgramInfo) bool {
+	options, err := optionsOf(info)
+	if err != nil || options.Toolchain != toolchain.Pip || options.Virtualenv == "" || tc.ValidateVenv(ctx) != nil {
+		return false
+	}
+	folder := info.GetProgramDirectory()
+	if _, err := os.Stat(filepath.Join(folder, "requirements.txt")); err == nil {
+		return false
+	}
+	return !isPackage(folder) || isInstalled(ctx, tc, folder)
+}
+
+// isInstalled tells whether the environment holds the package in folder, as an editable install does.
+func isInstalled(ctx context.Context, tc toolchain.Toolchain, folder string) bool {
+	project, err := toolchain.LoadPyproject(folder)
+	if err != nil || project.Project == nil {
+		return false
+	}
+	cmd, err := tc.Command(ctx, "-c", "import importlib.metadata, sys; importlib.metadata.version(sys.argv[1])", project.Project.Name)
+	return err == nil && cmd.Run() == nil
 }
 
 // isPackage tells a plugin that is an installable package from one that is run by its __main__.py.
@@ -58,11 +82,7 @@ func isPackage(folder string) bool {
 
 // Template lets the chosen toolchain turn a new project's requirements.txt into its own format.
 func (h *host) Template(ctx context.Context, req *pulumirpc.TemplateRequest) (*pulumirpc.TemplateResponse, error) {
-	options, err := optionsOf(req.GetInfo())
-	if err != nil {
-		return nil, err
-	}
-	tc, err := toolchain.ResolveToolchain(options.PythonOptions)
+	tc, err := toolchainOf(req.GetInfo())
 	if err != nil {
 		return nil, err
 	}

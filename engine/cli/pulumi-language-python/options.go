@@ -72,13 +72,18 @@ func (o *options) setTypechecker(name string) error {
 	return nil
 }
 
-// python prepares a Python command for the program described by info.
-func python(ctx context.Context, info *pulumirpc.ProgramInfo, args ...string) (*exec.Cmd, error) {
+// toolchainOf returns the package manager and environment that a program uses.
+func toolchainOf(info *pulumirpc.ProgramInfo) (toolchain.Toolchain, error) {
 	options, err := optionsOf(info)
 	if err != nil {
 		return nil, err
 	}
-	tc, err := toolchain.ResolveToolchain(options.PythonOptions)
+	return toolchain.ResolveToolchain(options.PythonOptions)
+}
+
+// python prepares a Python command for the program described by info.
+func python(ctx context.Context, info *pulumirpc.ProgramInfo, args ...string) (*exec.Cmd, error) {
+	tc, err := toolchainOf(info)
 	if err != nil {
 		return nil, err
 	}

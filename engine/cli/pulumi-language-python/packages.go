@@ -11,7 +11,6 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/util/errutil"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
-	"github.com/pulumi/pulumi/sdk/v3/python/toolchain"
 )
 
 // packagesScript asks the interpreter itself, so that it works without pip (uv's environments have none).
@@ -83,11 +82,7 @@ func (h *host) GetRequiredPlugins(
 
 // prepareEnvironment makes the virtual environment named in Pulumi.yaml when it does not exist yet.
 func (h *host) prepareEnvironment(ctx context.Context, info *pulumirpc.ProgramInfo) error {
-	options, err := optionsOf(info)
-	if err != nil {
-		return err
-	}
-	tc, err := toolchain.ResolveToolchain(options.PythonOptions)
+	tc, err := toolchainOf(info)
 	if err != nil {
 		return err
 	}

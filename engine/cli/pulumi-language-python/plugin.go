@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ func (h *host) RunPlugin(
 		return err
 	}
 	defer func() { _ = closer.Close() }()
-	if cmd.Env, err = pluginEnvironment(req); err != nil {
+	if cmd.Env, err = pluginEnvironment(server.Context(), req); err != nil {
 		return err
 	}
 	cmd.Dir = req.GetPwd()
@@ -61,17 +62,14 @@ func pluginArguments(req *pulumirpc.RunPluginRequest) ([]string, error) {
 }
 
 // pluginEnvironment is the engine's environment with the plugin's own virtual environment activated.
-func pluginEnvironment(req *pulumirpc.RunPluginRequest) ([]string, error) {
-	options, err := optionsOf(req.GetInfo())
+func pluginEnvironment(ctx context.Context, req *pulumirpc.RunPluginRequest) ([]string, error) {
+	tc, err := toolchainOf(req.GetInfo())
 	if err != nil {
 		return nil, err
 	}
-	folder := options.Virtualenv
-	if folder == "" {
-		return req.GetEnv(), nil
-	}
-	if !filepath.IsAbs(folder) {
-		folder = filepath.Join(options.Root, folder)
+	folder, err := tc.VirtualEnvPath(ctx)
+	if err != nil || folder == "" {
+		return req.GetEnv(), err
 	}
 	return toolchain.ActivateVirtualEnv(req.GetEnv(), folder), nil
 }
