@@ -3,7 +3,7 @@
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from localcloud import extras
@@ -17,7 +17,7 @@ _THROWN_AWAY = ("gitlab", "github", "guests", "pulumi")
 
 
 @contextmanager
-def exclusive(progress: Progress) -> Iterator[None]:
+def exclusive(progress: Progress) -> Generator[None]:
     """Let one command at a time change the cloud; a second one waits and says for whom."""
     state_home().mkdir(parents=True, exist_ok=True, mode=0o700)
     with (state_home() / "command.lock").open("a+") as lock:

@@ -23,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     for name, (action, text) in _SERVICE_ACTIONS.items():
         chosen = actions.add_parser(name, help=text)
         chosen.add_argument("service", choices=NAMES)
-        chosen.set_defaults(run=lambda options, action=action: _done(action(options.service)))
+        chosen.set_defaults(run=_on_service, action=action)
     _add_answer(actions.add_parser("answer", help="an API answers an error to everything"))
     _add_tokens(actions.add_parser("token-seconds", help="tokens expire soon (0: the usual hour)"))
     _add_switches(
@@ -31,21 +31,19 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     _add_preempt(actions.add_parser("preempt", help="reclaim a spot server"))
     actions.add_parser("list", help="faults that are on").set_defaults(run=_list)
-    actions.add_parser("clear", help="no fault any more").set_defaults(run=lambda _: _done(faults.clear()))
+    actions.add_parser("clear", help="no fault any more").set_defaults(run=_clear)
 
 
 def _add_answer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("service", choices=APIS)
     parser.add_argument("status", type=int, nargs="?", default=503)
     parser.add_argument("--retry-after", type=int, default=1, metavar="SECONDS")
-    parser.set_defaults(
-        run=lambda given: _done(faults.answer(given.service, given.status, given.retry_after))
-    )
+    parser.set_defaults(run=_answer)
 
 
 def _add_tokens(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("seconds", type=int)
-    parser.set_defaults(run=lambda given: _done(faults.token_seconds(given.seconds or None)))
+    parser.set_defaults(run=_token_seconds)
 
 
 def _add_switches(on: argparse.ArgumentParser, off: argparse.ArgumentParser) -> None:
@@ -88,5 +86,22 @@ def _list(_given: argparse.Namespace) -> int:
     return 0
 
 
-def _done(_nothing: None) -> int:
+def _on_service(given: argparse.Namespace) -> int:
+    action: Callable[[str], None] = given.action
+    action(given.service)
+    return 0
+
+
+def _answer(given: argparse.Namespace) -> int:
+    faults.answer(given.service, given.status, given.retry_after)
+    return 0
+
+
+def _token_seconds(given: argparse.Namespace) -> int:
+    faults.token_seconds(given.seconds or None)
+    return 0
+
+
+def _clear(_given: argparse.Namespace) -> int:
+    faults.clear()
     return 0

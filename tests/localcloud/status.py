@@ -49,7 +49,7 @@ def _services(services: list[Service], healths: dict[str, str]) -> Table:
 def _servers() -> Table:
     table = Table("project", "server", "status", "flavor", "host", "id", title="Servers of all tenants")
     with clouds.connect() as admin:
-        projects = {project.id: project.name for project in admin.identity.projects()}
+        projects = {project.id: project.name for project in clouds.identity(admin).projects()}
         for server in admin.compute.servers(all_projects=True):
             flavor = server.flavor.original_name if server.flavor else "-"
             owner = projects.get(server.project_id, server.project_id)

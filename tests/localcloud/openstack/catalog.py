@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from localcloud.openstack import clouds
 from localcloud.openstack.layout import url
 from localcloud.world import REGION, World
 
@@ -26,7 +27,7 @@ def create(admin: "Connection", world: World) -> None:
 
 
 def _accounts(admin: "Connection", world: World) -> None:
-    identity = admin.identity
+    identity = clouds.identity(admin)
     roles = {role.name: role for role in identity.roles()}
     for name in {"service", "member", "reader"} - roles.keys():
         roles[name] = identity.create_role(name=name)
@@ -41,7 +42,7 @@ def _accounts(admin: "Connection", world: World) -> None:
 
 
 def _services(admin: "Connection") -> None:
-    identity = admin.identity
+    identity = clouds.identity(admin)
     services = {service.type: service for service in identity.services()}
     known = {(endpoint.service_id, endpoint.interface) for endpoint in identity.endpoints()}
     for kind, name, address in _ENDPOINTS:

@@ -2,9 +2,9 @@
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import yaml
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openstack.connection import Connection
+    from openstack.identity.v3._proxy import Proxy as Identity
 
 
 def path() -> "Path":
@@ -67,11 +68,12 @@ def put(name: str, entry: dict[str, Any] | None) -> None:
         known.pop(name, None)
         if entry is not None:
             known[name] = entry
-        write_private(path(), yaml.safe_dump({"clouds": known}, sort_keys=True))
+        text = yaml.safe_dump({"clouds": known})  # pyright: ignore[reportUnknownMemberType]
+        write_private(path(), text)
 
 
 @contextmanager
-def _locked() -> Iterator[None]:
+def _locked() -> Generator[None]:
     path().parent.mkdir(parents=True, exist_ok=True)
     with path().with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -80,9 +82,14 @@ def _locked() -> Iterator[None]:
 
 def connect(cloud: str = ADMIN_CLOUD) -> "Connection":
     """Log in as one of the entries."""
-    import openstack  # noqa: PLC0415 - takes a second, which a status of a running cloud need not wait
+    # Imported here: it takes a second, which the status of a running cloud need not wait.
+    from openstack.config import OpenStackConfig  # noqa: PLC0415
+    from openstack.connection import Connection  # noqa: PLC0415
 
     os.environ.setdefault("no_proxy", "127.0.0.1,localhost")
-    return openstack.connection.Connection(
-        config=openstack.config.OpenStackConfig(config_files=[str(path())]).get_one(cloud=cloud)
-    )
+    return Connection(config=OpenStackConfig(config_files=[str(path())]).get_one(cloud=cloud))
+
+
+def identity(connection: "Connection") -> "Identity":
+    """Keystone's API of a connection; the SDK's type leaves its version open."""
+    return cast("Identity", connection.identity)

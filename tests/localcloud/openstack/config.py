@@ -13,7 +13,7 @@ from localcloud.world import REGION, World, write_private
 HERE = Path(__file__).parent
 TEMPLATES = HERE / "etc"
 DRIVERS = HERE / "drivers"
-TOKEN_SECONDS = 3600
+_TOKEN_SECONDS = 3600
 _NODES = uuid.UUID("5b0a7a0e-6b83-4a7c-9d0c-6a3a3c2f6f10")
 _FOLDERS = ("cinder", "glance/images", "fernet", "credential", "lock", "neutron", "rabbit")
 
@@ -30,22 +30,35 @@ def fingerprint() -> str:
     return content_hash(repository() / "requirements" / "openstack.txt", *kept, shape)
 
 
-def write(venv: Path, world: World, token_seconds: int = TOKEN_SECONDS) -> None:
+def write(venv: Path, world: World) -> None:
     """Write every configuration file; they hold passwords, so only the owner may read them."""
     for folder in _FOLDERS:
         (layout.data() / folder).mkdir(parents=True, exist_ok=True, mode=0o700)
     layout.faults().mkdir(parents=True, exist_ok=True)
-    environment = _environment(venv, world, token_seconds)
+    templates, values = _templates(), _values(venv, world)
     for path in TEMPLATES.glob("*.*.j2"):
         if path.name != "compute.conf.j2":
-            write_private(layout.etc() / path.stem, environment.get_template(path.name).render())
+            write_private(layout.etc() / path.stem, templates.get_template(path.name).render(values))
     for host in layout.HOSTS:
-        text = environment.get_template("compute.conf.j2").render(host=host)
+        text = templates.get_template("compute.conf.j2").render(values, host=host)
         write_private(layout.etc() / f"{host.service}.conf", text)
         # Nova refuses to start where its node is known to the database but not to the disk.
         write_private(layout.data() / f"nova-{host.name}" / "compute_id", str(uuid.uuid5(_NODES, host.name)))
     # The first file that nova-api is given must be its paste file.
     write_private(layout.etc() / "api-paste.ini", (venv / "etc/nova/api-paste.ini").read_text())
+
+
+def token_seconds() -> int:
+    """How long Keystone's tokens live: an hour, or what a test has set."""
+    try:
+        return int(token_file().read_text())
+    except FileNotFoundError:
+        return _TOKEN_SECONDS
+
+
+def token_file() -> Path:
+    """File with a token life other than the usual."""
+    return layout.home() / "token_seconds"
 
 
 def database_url(name: str) -> str:
@@ -58,8 +71,8 @@ def broker_url() -> str:
     return f"rabbit://guest:guest@127.0.0.1:{layout.PORTS['rabbit']}/"
 
 
-def _environment(venv: Path, world: World, token_seconds: int) -> jinja2.Environment:
-    environment = jinja2.Environment(
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         undefined=jinja2.StrictUndefined,
         autoescape=False,  # noqa: S701 - configuration files, not HTML
@@ -67,19 +80,21 @@ def _environment(venv: Path, world: World, token_seconds: int) -> jinja2.Environ
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals.update(
-        db=database_url,
-        url=layout.url,
-        broker=broker_url(),
-        controller=layout.CONTROLLER,
-        data=layout.data(),
-        gpu_products=layout.GPU_PRODUCTS,
-        log=log_dir(),
-        nvidia=layout.NVIDIA,
-        password=world.admin_password,
-        ports=layout.PORTS,
-        region=REGION,
-        token_seconds=token_seconds,
-        venv=venv,
-    )
-    return environment
+
+
+def _values(venv: Path, world: World) -> dict[str, object]:
+    return {
+        "db": database_url,
+        "url": layout.url,
+        "broker": broker_url(),
+        "controller": layout.CONTROLLER,
+        "data": layout.data(),
+        "gpu_products": layout.GPU_PRODUCTS,
+        "log": log_dir(),
+        "nvidia": layout.NVIDIA,
+        "password": world.admin_password,
+        "ports": layout.PORTS,
+        "region": REGION,
+        "token_seconds": token_seconds(),
+        "venv": venv,
+    }

@@ -1,4 +1,4 @@
-"""Faults for tests: services that die, hang or answer errors; hypervisor, storage and ports that fail; reclaims.
+"""Faults for tests: services that die, hang or answer errors; failing hypervisor, storage, ports; reclaims.
 
 What is switched on stays on until it is switched off, until `clear`, or until a reset. The context managers
 switch off by themselves.
@@ -6,7 +6,7 @@ switch off by themselves.
 
 import json
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,8 +35,6 @@ NAMES = frozenset(
     }
 )
 """Faults of the drivers. `*_delay` and `volume_free_gb` take a number, the others a text (the reason)."""
-
-_TOKEN_FILE = "token_seconds"
 
 
 class UnknownFaultError(ValueError):
@@ -97,11 +95,10 @@ def answer(name: str, status: int = 503, retry_after_s: int = 1) -> None:
 
 def token_seconds(seconds: int | None) -> None:
     """Let new tokens live so many seconds; None for the usual hour. Restarts Keystone."""
-    path = layout.home() / _TOKEN_FILE
-    path.unlink(missing_ok=True)
+    config.token_file().unlink(missing_ok=True)
     if seconds is not None:
-        path.write_text(str(seconds))
-    config.write(venv(), World.load(), seconds or config.TOKEN_SECONDS)
+        config.token_file().write_text(str(seconds))
+    config.write(venv(), World.load())
     stop("keystone")
     start("keystone")
 
@@ -130,7 +127,7 @@ def clear() -> None:
     """Switch every fault off and bring every service back."""
     for path in layout.faults().glob("*"):
         path.unlink()
-    if (layout.home() / _TOKEN_FILE).exists():
+    if config.token_file().exists():
         token_seconds(None)
     stubs.stop_all()
     for name, known in control.known().items():
@@ -142,7 +139,7 @@ def clear() -> None:
 @contextmanager
 def switched_on(
     name: str, value: str | float, *, project_id: str = "", volume_type: str = ""
-) -> Iterator[None]:
+) -> Generator[None]:
     """Keep a driver's fault on within a `with` block."""
     switch_on(name, value, project_id=project_id, volume_type=volume_type)
     try:
@@ -152,7 +149,7 @@ def switched_on(
 
 
 @contextmanager
-def without(name: str, how: Callable[[str], None] = stop) -> Iterator[None]:
+def without(name: str, how: Callable[[str], None] = stop) -> Generator[None]:
     """Let a service be stopped, killed, paused or answering errors within a `with` block."""
     how(name)
     try:

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -110,7 +110,7 @@ def _root(*assignments: str) -> list[str]:
 
 
 @contextmanager
-def _services_kept_down() -> Iterator[None]:
+def _services_kept_down() -> Generator[None]:
     """Debian starts a package's service at install unless policy-rc.d forbids it."""
     if _POLICY.exists():
         yield

@@ -26,7 +26,7 @@ class Belonging:
 
 
 def belongings(tenant: "Connection") -> Iterator[Belonging]:
-    """Everything a tenant owns, in the order in which it can be removed; its default security group left out."""
+    """Everything a tenant owns but its default security group, in the order in which it can be removed."""
     project = tenant.current_project_id
     network = tenant.network
     listings: dict[str, Callable[[], Any]] = {
@@ -99,7 +99,7 @@ def _delete_router(admin: "Connection", router: str) -> None:
     admin.network.update_router(router, routes=[])
     for port in admin.network.ports(device_id=router):
         if port.device_owner == "network:router_interface":
-            admin.network.remove_interface_from_router(router, port_id=port.id)
+            admin.network.remove_interface_from_router(router, port=port.id)
     admin.network.delete_router(router)
 
 

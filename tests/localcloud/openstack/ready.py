@@ -31,7 +31,8 @@ def wait(admin: "Connection", services: Mapping[str, Service], seconds: float = 
                 services[name].wait_ready(0)
         if time.monotonic() > end:
             raise ServiceError(
-                f"no report from {', '.join(sorted(missing))} after {seconds:.0f} s; see `scripts/localcloud logs`."
+                f"no report from {', '.join(sorted(missing))} after {seconds:.0f} s; "
+                "see `scripts/localcloud logs`."
             )
         time.sleep(_POLL_SECONDS)
         missing = _missing(admin, services)

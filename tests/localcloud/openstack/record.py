@@ -1,4 +1,4 @@
-"""What has been made in the databases so far, so that an interrupted `up` goes on and an old state is seen."""
+"""What is made in the databases so far, so that an interrupted `up` goes on and an old state is seen."""
 
 import json
 from dataclasses import asdict, dataclass, replace

@@ -1,6 +1,5 @@
 """Makes the databases and their tables, the services side by side."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from getpass import getuser
 from pathlib import Path
@@ -13,7 +12,7 @@ from localcloud.world import REGION, World
 def create(venv: Path, world: World) -> None:
     """Make every schema; safe to run again after it was interrupted."""
     database.execute("".join(f"CREATE DATABASE IF NOT EXISTS {name};" for name in layout.DATABASES))
-    steps: list[Callable[[], None]] = [
+    steps = [
         lambda: _nova(venv),
         lambda: _neutron(venv),
         lambda: _keystone(venv, world),

@@ -1,14 +1,12 @@
 """What the empty cloud offers: zones, flavors, image, external network, volume types, the tenant acme-ci."""
 
-import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from shadow_gpu_runners import catalog as offers
 
 from localcloud.openstack import clouds, layout, tenants
 from localcloud.paths import content_hash
 from localcloud.world import TENANT_CLOUD
+from shadow_gpu_runners import catalog as offers
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -59,7 +57,7 @@ def apply(admin: "Connection") -> None:
     _image(admin)
     _external_network(admin)
     _volume_types(admin)
-    if TENANT_CLOUD not in clouds.entries() or not admin.identity.find_project(TENANT):
+    if TENANT_CLOUD not in clouds.entries() or not clouds.identity(admin).find_project(TENANT):
         tenants.make(TENANT, cloud=TENANT_CLOUD)
 
 
@@ -94,7 +92,7 @@ def _image(admin: "Connection") -> None:
         allow_duplicates=True,
         os_distro="ubuntu",
         os_version="22.04",
-        data=io.BytesIO(bytes(64 * 1024)),
+        data=bytes(64 * 1024),
     )
     admin.image.wait_for_status(image, "active", interval=0.2, wait=30)
 

@@ -1,7 +1,7 @@
 """Tenant projects with real quotas and an application credential, for the stack and for tests."""
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -62,8 +62,8 @@ class Tenant:
         with clouds.connect() as admin, self.connect() as connection:
             purge.empty(connection, admin)
             purge.security_groups(admin, self.project_id)
-            admin.identity.delete_user(self.user_id)
-            admin.identity.delete_project(self.project_id)
+            clouds.identity(admin).delete_user(self.user_id)
+            clouds.identity(admin).delete_project(self.project_id)
         clouds.put(self.cloud, None)
 
 
@@ -92,7 +92,7 @@ def find(cloud: str) -> Tenant:
 
 
 def _account(admin: "Connection", name: str, cloud: str) -> tuple[Tenant, str]:
-    identity = admin.identity
+    identity = clouds.identity(admin)
     password = secrets.token_urlsafe(18)
     project = identity.find_project(name) or identity.create_project(name=name, domain_id=_DOMAIN)
     if user := identity.find_user(name):
@@ -123,16 +123,11 @@ def _credential(tenant: Tenant, name: str, password: str) -> None:
     clouds.put(draft, clouds.password_entry(name, password, name))
     try:
         with clouds.connect(draft) as connection:
-            for old in _credentials(connection, tenant.user_id):
-                connection.identity.delete_application_credential(tenant.user_id, old)
+            identity = clouds.identity(connection)
+            for old in list(identity.application_credentials(tenant.user_id)):
+                identity.delete_application_credential(tenant.user_id, old)
             secret = secrets.token_urlsafe(24)
-            made = connection.identity.create_application_credential(
-                tenant.user_id, tenant.cloud, secret=secret
-            )
+            made = identity.create_application_credential(tenant.user_id, tenant.cloud, secret=secret)
         clouds.put(tenant.cloud, clouds.credential_entry(made.id, secret))
     finally:
         clouds.put(draft, None)
-
-
-def _credentials(connection: "Connection", user_id: str) -> Iterator[Any]:
-    yield from list(connection.identity.application_credentials(user_id))

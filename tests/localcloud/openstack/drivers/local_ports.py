@@ -1,4 +1,4 @@
-# mypy: disable-error-code="import-not-found,misc"
+# mypy: disable-error-code="import-not-found,misc,no-any-return"
 # pyright: basic, reportMissingImports=false
 """ML2 mechanism driver that binds every port at once and makes it ACTIVE; no network agent runs."""
 
@@ -9,7 +9,7 @@ from neutron_lib.plugins.ml2 import api
 
 
 class LocalPortsDriver(api.MechanismDriver):
-    """Binds as Open vSwitch would; the fault `bind_fail` leaves the port unbound, so that Nova fails the server."""
+    """Binds as Open vSwitch would; the fault `bind_fail` leaves a port unbound, which fails the server."""
 
     resource_provider_uuid5_namespace = None
 

@@ -9,8 +9,8 @@ from pathlib import Path
 def value(name: str, *, project: str = "", metadata: Mapping[str, str] | None = None) -> str:
     """Value of a fault, empty where it is off.
 
-    The narrowest place wins: metadata `fault.<name>` of the server or volume, then the file `<name>.<project>`,
-    then the file `<name>`, both in $LOCALCLOUD_FAULTS.
+    The narrowest place wins: metadata `fault.<name>` of the server or volume, then the file
+    `<name>.<project>`, then the file `<name>`, both in $LOCALCLOUD_FAULTS.
     """
     if metadata and (own := metadata.get(f"fault.{name}")):
         return own

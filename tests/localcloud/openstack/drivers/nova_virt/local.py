@@ -1,6 +1,6 @@
-# mypy: disable-error-code="import-not-found,misc"
+# mypy: disable-error-code="import-not-found,misc,no-any-return"
 # pyright: basic, reportMissingImports=false
-"""Nova's fake virt driver with GPUs, a node id that survives restarts, faults and the guest's own console log."""
+"""Nova's fake virt driver with GPUs, a node id that survives restarts, faults, the guest's console log."""
 
 import os
 from pathlib import Path
