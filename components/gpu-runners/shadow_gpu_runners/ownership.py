@@ -10,7 +10,12 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 def deployment_id() -> str:
     """Return the mark's value for the running program: `<project>.<stack>`."""
-    return _UNSAFE.sub("-", f"{pulumi.get_project()}.{pulumi.get_stack()}")
+    return deployment_of(pulumi.get_project(), pulumi.get_stack())
+
+
+def deployment_of(project: str, stack: str) -> str:
+    """Return the mark's value for a stack that is not the running one."""
+    return _UNSAFE.sub("-", f"{project}.{stack}")
 
 
 def metadata(deployment: str, component: str) -> dict[str, str]:

@@ -1,0 +1,112 @@
+"""Price books: defaults with source and date, files with all their faults at once."""
+
+import datetime as dt
+import json
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from shadow_gpu_runners.catalog import OFFERS
+from shadow_gpu_runners.prices import PriceBook, PriceFileError, default_book
+
+GOOD = """
+source: invoice 2027-01
+as_of: 2027-01-31
+flavors:
+  boost-c8m32-gpu-a4500-1: 0.58
+  edge-preemptible-c4m16-gpu-2000-1: {eur_per_hour: "0.27", source: contract, assumed: true}
+volumes: {Wood: "0.0001"}
+floating_ip: "0.004"
+"""
+
+
+def test_the_default_book_prices_every_offer_with_source_and_date() -> None:
+    book = default_book()
+    for known in OFFERS:
+        spot, on_demand = book.twins(known.flavor)
+        assert spot is not None
+        assert on_demand is not None
+        assert not spot.assumed
+        assert on_demand.assumed
+        assert spot.as_of == on_demand.as_of == dt.date(2026, 11, 30)
+        saved = 1 - spot.eur_per_hour / on_demand.eur_per_hour
+        assert Decimal("0.3") <= saved <= Decimal("0.5")
+
+
+def test_published_from_prices() -> None:
+    book = default_book()
+    small, large = (
+        book.flavor(name)
+        for name in ("edge-preemptible-c4m16-gpu-2000-1", "boost-preemptible-c64m256-gpu-a4500-8")
+    )
+    assert small is not None
+    assert large is not None
+    assert (small.eur_per_hour, large.eur_per_hour) == (Decimal("0.29"), Decimal("2.80"))
+    assert small.eur_per_month == Decimal("211.70")
+    assert book.floating_ip is None
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_file_overrides_the_defaults_exactly(tmp_path: Path, as_json: bool) -> None:
+    path = tmp_path / "prices"
+    data = {
+        "source": "invoice 2027-01",
+        "as_of": "2027-01-31",
+        "flavors": {
+            "boost-c8m32-gpu-a4500-1": 0.58,
+            "edge-preemptible-c4m16-gpu-2000-1": {
+                "eur_per_hour": "0.27",
+                "source": "contract",
+                "assumed": True,
+            },
+        },
+        "volumes": {"Wood": "0.0001"},
+        "floating_ip": "0.004",
+    }
+    path.write_text(json.dumps(data) if as_json else GOOD)
+    book = PriceBook.load(path)
+    boost, edge = book.flavor("boost-c8m32-gpu-a4500-1"), book.flavor("edge-preemptible-c4m16-gpu-2000-1")
+    assert boost is not None
+    assert edge is not None
+    assert boost.eur_per_hour == Decimal("0.58")
+    assert (boost.source, boost.as_of, boost.assumed) == ("invoice 2027-01", dt.date(2027, 1, 31), False)
+    assert (edge.source, edge.assumed) == ("contract", True)
+    assert book.volumes["Wood"].eur_per_hour == Decimal("0.0001")
+    assert book.floating_ip is not None
+    assert book.flavor("boost-c16m64-gpu-a4500-2") == default_book().flavor("boost-c16m64-gpu-a4500-2")
+
+
+def test_all_faults_of_a_file_are_told_with_their_keys(tmp_path: Path) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_text("as_of: soon\ncurrency: USD\nflavors: {a: -1, b: cheap, c: .inf}\nvolumes: 3\n")
+    with pytest.raises(PriceFileError) as caught:
+        PriceBook.load(path)
+    text = str(caught.value)
+    for key in ("source", "as_of", "currency", "flavors.a", "flavors.b", "flavors.c", "volumes"):
+        assert f"{path}:{key}" in text
+    assert "7 fault(s)" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "cannot be read"), ("a: [", "not YAML"), ("- 1", "whole file"), ("", "source")],
+)
+def test_an_unusable_file_says_why(tmp_path: Path, content: str | None, message: str) -> None:
+    path = tmp_path / "prices.yaml"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(PriceFileError, match=message):
+        PriceBook.load(path)
+
+
+def test_catalog_cost_and_quota_load_neither_pulumi_nor_a_forges_library() -> None:
+    program = (
+        "import sys\n"
+        "from shadow_gpu_runners import catalog, cost, fallback, preview, prices, quota, regions, spot\n"
+        "print([m for m in ('pulumi', 'grpc', 'openstack', 'gitlab', 'pydantic') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
