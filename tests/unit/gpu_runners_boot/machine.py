@@ -1,4 +1,4 @@
-"""A scratch machine for the boot scripts: a root folder, and small programs on PATH that record their calls."""
+"""A scratch machine for the boot scripts: a root folder, and programs on PATH that record their calls."""
 
 import os
 import shlex
