@@ -1,0 +1,1 @@
+"""Reading `.gitlab-ci.yml`: from text to the jobs of one pipeline."""

@@ -1,0 +1,1 @@
+"""The protocol between GitLab and GitLab Runner: contact, jobs, traces, artifacts."""
