@@ -44,7 +44,7 @@ def is_owner(principal: Principal, owner: Doc) -> bool:
 def sees_organization(principal: Principal, org: Doc) -> bool:
     """Whether the organisation's inner things exist for this caller."""
     if principal.kind == "installation":
-        return principal.account_id == org["id"]
+        return bool(principal.account_id == org["id"])
     members: list[int] = org.get("members", [])
     return principal.user_id in members or is_owner(principal, org)
 

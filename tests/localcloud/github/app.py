@@ -11,14 +11,23 @@ from starlette.routing import Mount, Route
 
 from localcloud.github import (
     control,
+    control_runs,
     deliveries,
+    pages,
     rest_accounts,
     rest_apps,
+    rest_checks,
+    rest_git,
+    rest_graphql,
     rest_groups,
     rest_hooks,
     rest_limits,
+    rest_pulls,
     rest_runners,
+    rest_runs,
     rest_variables,
+    runner_protocol,
+    scheduler,
     seeds,
 )
 from localcloud.github.errors import not_found
@@ -26,7 +35,20 @@ from localcloud.github.gate import Gate
 from localcloud.github.http import Endpoint
 from localcloud.github.simulator import Simulator
 
-_MODULES = (rest_accounts, rest_apps, rest_groups, rest_hooks, rest_runners, rest_variables)
+# Of two routes that fit, the first is taken: checks and apps have the more exact ones.
+_MODULES = (
+    rest_apps,
+    rest_checks,
+    rest_accounts,
+    rest_git,
+    rest_graphql,
+    rest_groups,
+    rest_hooks,
+    rest_pulls,
+    rest_runners,
+    rest_runs,
+    rest_variables,
+)
 
 
 def build(sim: Simulator) -> Starlette:
@@ -39,7 +61,9 @@ def build(sim: Simulator) -> Starlette:
     return Starlette(
         routes=[
             Route("/-/health", _health),
-            *control.routes(gate),
+            *control.routes(gate, control_runs.ROUTES),
+            *runner_protocol.Protocol(gate).routes(),
+            *pages.routes(sim),
             Mount("/api/v3", routes=[*api, Route("/{rest:path}", _unknown, methods=_METHODS)]),
             *api,
             Route("/{rest:path}", _unknown, methods=_METHODS),
@@ -69,7 +93,7 @@ async def _unknown(request: Request) -> Response:
 def _lifespan(sim: Simulator) -> Callable[[Starlette], contextlib.AbstractAsyncContextManager[None]]:
     @contextlib.asynccontextmanager
     async def run(app: Starlette) -> AsyncGenerator[None]:
-        loops: list[Awaitable[None]] = [deliveries.Sender(sim).run()]
+        loops: list[Awaitable[None]] = [deliveries.Sender(sim).run(), scheduler.run(sim)]
         tasks = [asyncio.ensure_future(loop) for loop in loops]
         try:
             yield

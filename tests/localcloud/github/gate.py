@@ -44,7 +44,7 @@ class Gate:
 
     async def serve(self, request: Request, endpoint: Endpoint) -> Response:
         """Answer one request; whatever it changed is durable before the answer is sent."""
-        body, error = await _read_body(request)
+        body, error = await read_body(request)
         seen = _Seen(request, endpoint, body, time.monotonic())
         path = _bare_path(request)
         rule = faults.take(self.sim, faults.REQUEST_KINDS, request.method, path)
@@ -180,7 +180,8 @@ def _as_reply(injected: faults.Injected) -> Reply:
     return Reply(injected.body, injected.status, injected.headers)
 
 
-async def _read_body(request: Request) -> tuple[Doc, ApiError | None]:
+async def read_body(request: Request) -> tuple[Doc, ApiError | None]:
+    """JSON body of a request, or the error to answer; an array is kept under the empty key."""
     raw = await request.body() if request.method in _BODY_METHODS else b""
     if len(raw) > _MAX_BODY:
         return {}, ApiError(413, "Request body is too large")

@@ -9,13 +9,17 @@ _LEVELS = ("read", "write", "admin")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What an endpoint needs: a permission of an installation token, any of the scopes of a personal one."""
+    """What an endpoint needs: a permission of an installation token, any of the scopes of a personal one.
+
+    `other` is a second permission that is as good as the first.
+    """
 
     permission: str | None = None
     level: Literal["read", "write"] = "read"
     scopes: tuple[str, ...] = ()
     kind: Literal["any", "user", "app"] = "any"
     public: bool = False
+    other: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +42,8 @@ class Principal:
             return not access.scopes or bool(self.scopes.intersection(access.scopes))
         if access.permission is None:
             return True
-        granted = self.permissions.get(access.permission)
-        return granted is not None and _LEVELS.index(granted) >= _LEVELS.index(access.level)
+        granted = [self.permissions.get(name) for name in (access.permission, access.other) if name]
+        return any(level and _LEVELS.index(level) >= _LEVELS.index(access.level) for level in granted)
 
 
 ANONYMOUS = Principal("anonymous", "anonymous")

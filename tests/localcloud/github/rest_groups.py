@@ -48,7 +48,7 @@ def create_group(call: Call) -> Reply:
     group["key"] = f"{call.org['id']}:{group['id']}"
     call.sim.store.save("runner_group", group)
     for runner in chosen:
-        call.sim.store.save("runner", {**runner, "group_id": group["id"]})
+        _move(call, runner, group["id"])
     return Reply(groups.show(call.sim, call.org, group), 201)
 
 
@@ -81,7 +81,7 @@ def delete_group(call: Call) -> Reply:
     if group["default"]:
         raise ApiError(422, "The default runner group cannot be deleted.")
     for runner in _members(call, group):
-        call.sim.store.save("runner", {**runner, "group_id": groups.DEFAULT_GROUP})
+        _move(call, runner, groups.DEFAULT_GROUP)
     call.sim.store.remove("runner_group", group)
     return NO_CONTENT
 
@@ -130,9 +130,9 @@ def set_group_runners(call: Call) -> Reply:
     group = _group(call)
     chosen = [_runner(call, number) for number in fields.integers(call.body, "runners")]
     for runner in _members(call, group):
-        call.sim.store.save("runner", {**runner, "group_id": groups.DEFAULT_GROUP})
+        _move(call, runner, groups.DEFAULT_GROUP)
     for runner in chosen:
-        call.sim.store.save("runner", {**runner, "group_id": group["id"]})
+        _move(call, runner, group["id"])
     return NO_CONTENT
 
 
@@ -140,7 +140,7 @@ def set_group_runners(call: Call) -> Reply:
 def add_group_runner(call: Call) -> Reply:
     """Move one runner into the group."""
     runner = _runner(call, call.number("runner_id"))
-    call.sim.store.save("runner", {**runner, "group_id": _group(call)["id"]})
+    _move(call, runner, _group(call)["id"])
     return NO_CONTENT
 
 
@@ -148,7 +148,7 @@ def add_group_runner(call: Call) -> Reply:
 def remove_group_runner(call: Call) -> Reply:
     """Move one runner back to the default group."""
     runner = _runner(call, call.number("runner_id"))
-    call.sim.store.save("runner", {**runner, "group_id": groups.DEFAULT_GROUP})
+    _move(call, runner, groups.DEFAULT_GROUP)
     return NO_CONTENT
 
 
@@ -201,3 +201,9 @@ def _runner(call: Call, number: int) -> Doc:
     if runner is None or runner["org_id"] != call.org["id"]:
         raise not_found()
     return runner
+
+
+def _move(call: Call, runner: Doc, group_id: int) -> None:
+    runner["group_id"] = group_id
+    call.sim.store.save("runner", runner)
+    call.sim.wake_runners()

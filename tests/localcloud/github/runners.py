@@ -96,7 +96,7 @@ def sweep(sim: Simulator) -> None:
     """Remove runners that were offline for too long."""
     now = sim.clock.now()
     for runner in sim.store.find("runner"):
-        silent = now - (runner.get("last_seen") or runner["created"])
+        silent = now - (runner.get("last_seen") or runner.get("closed") or runner["created"])
         limit = "ephemeral_removed_after_s" if runner["ephemeral"] else "runner_removed_after_s"
         if not busy(runner) and silent > sim.setting(limit):
             remove(sim, runner)
