@@ -7,6 +7,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shadow_gpu_runners.github_runner_group import GitHubRunnerGroup, GitHubRunnerGroupArgs
+    from shadow_gpu_runners.github_webhook import GitHubWebhookArgs
     from shadow_gpu_runners.gitlab_runner import GitLabRunner, GitLabRunnerArgs
     from shadow_gpu_runners.gpu_flavors import GpuFlavors, GpuFlavorsArgs
     from shadow_gpu_runners.instance_group import BootVolumeArgs, InstanceGroup, InstanceGroupArgs
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = [
     "BootVolumeArgs",
     "EgressRuleArgs",
+    "GitHubRunnerGroup",
+    "GitHubRunnerGroupArgs",
+    "GitHubWebhookArgs",
     "GitLabRunner",
     "GitLabRunnerArgs",
     "GpuFlavors",
@@ -33,6 +38,8 @@ __all__ = [
 ]
 
 _MODULES = {
+    "github_runner_group": ("GitHubRunnerGroup", "GitHubRunnerGroupArgs"),
+    "github_webhook": ("GitHubWebhookArgs",),
     "gitlab_runner": ("GitLabRunner", "GitLabRunnerArgs"),
     "gpu_flavors": ("GpuFlavors", "GpuFlavorsArgs"),
     "instance_group": ("BootVolumeArgs", "InstanceGroup", "InstanceGroupArgs"),

@@ -3,6 +3,7 @@
 import dataclasses
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -302,5 +303,6 @@ def test_scripts_pass_shellcheck() -> None:
     folder = Path(boot.__file__).parent
     scripts = sorted(str(path) for path in folder.glob("*.sh"))
     assert {Path(path).name for path in scripts} == set(boot.SCRIPTS)
-    checked = subprocess.run(["shellcheck", "-x", *scripts], capture_output=True, text=True, check=False)
+    shellcheck = Path(sys.executable).with_name("shellcheck")
+    checked = subprocess.run([shellcheck, "-x", *scripts], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout

@@ -249,6 +249,7 @@ LATE: list[tuple[Callable[[], GitLabRunnerArgs], str]] = [
 
 
 @pytest.mark.parametrize(("args", "message"), LATE)
+@pytest.mark.usefixtures("swallowed_failures")
 def test_value_known_late_is_checked_late(args: Callable[[], GitLabRunnerArgs], message: str) -> None:
     with pytest.raises(pulumi.InputPropertiesError, match=r"(?s).*") as caught:
         record(lambda: GitLabRunner("ci", args()).user_data, outputs=outputs)

@@ -15,6 +15,7 @@ class Kind(enum.Enum):
     BOOL = "true or false"
     INT = "a whole number"
     TEXTS = "a list of strings"
+    INTS = "a list of whole numbers"
     TEXT_TABLE = "a table of strings"
     BOOL_TABLE = "a table of true or false"
     LIST_TABLE = "a table of lists of strings"
@@ -70,9 +71,10 @@ def _kind(hint: object) -> Kind:
     plain = _plain(hint)
     if plain in _PLAIN:
         return _PLAIN[plain]
-    if typing.get_origin(plain) is list and _plain(typing.get_args(plain)[0]) is str:
-        return Kind.TEXTS
-    return Kind.TABLES if typing.get_origin(plain) is list else Kind.TABLE
+    if typing.get_origin(plain) is list:
+        item = _plain(typing.get_args(plain)[0])
+        return {str: Kind.TEXTS, int: Kind.INTS}.get(typing.cast("type", item), Kind.TABLES)
+    return Kind.TABLE
 
 
 def _plain(hint: object) -> object:
@@ -103,6 +105,7 @@ _MATCHERS: Mapping[Kind, Callable[[object], bool]] = {
     Kind.BOOL: lambda value: isinstance(value, bool),
     Kind.INT: _is_whole,
     Kind.TEXTS: lambda value: _list_of(value, Kind.TEXT),
+    Kind.INTS: lambda value: _list_of(value, Kind.INT),
     Kind.TEXT_TABLE: lambda value: _table_of(value, Kind.TEXT),
     Kind.BOOL_TABLE: lambda value: _table_of(value, Kind.BOOL),
     Kind.LIST_TABLE: lambda value: _table_of(value, Kind.TEXTS),
