@@ -1,0 +1,6 @@
+"""Makes the policy pack's plain modules importable."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "policy"))
