@@ -36,6 +36,12 @@ def engine_environment() -> dict[str, str]:
     return dict(entry.split("=", 1) for entry in done.stdout.split("\0") if "=" in entry)
 
 
+def _command(environment: Mapping[str, str]) -> automation.PulumiCommand:
+    found = shutil.which("pulumi", path=environment["PATH"])
+    assert found, "scripts/engine has put no pulumi on PATH"
+    return automation.PulumiCommand(root=str(Path(found).parents[1]), skip_version_check=True)
+
+
 @dataclass(slots=True)
 class LiveStack:
     """A stack in a folder of its own; `config` holds the keys below `shadow-gpu-runners:`."""
@@ -66,7 +72,11 @@ class LiveStack:
         """The automation handle; the configuration is written anew at each use."""
         self.write()
         if self._stack is None:
-            options = automation.LocalWorkspaceOptions(work_dir=str(self.folder), env_vars=self.environment)
+            options = automation.LocalWorkspaceOptions(
+                work_dir=str(self.folder),
+                env_vars=self.environment,
+                pulumi_command=_command(self.environment),
+            )
             self._stack = automation.create_or_select_stack(
                 self.name, work_dir=str(self.folder), opts=options
             )
@@ -82,7 +92,8 @@ class LiveStack:
 
     def servers(self) -> dict[str, str]:
         """Return name → ID of every server in the tenant."""
-        return {server.name: server.id for server in self.tenant.connection().compute.servers()}
+        with self.tenant.connect() as connection:
+            return {server.name: server.id for server in connection.compute.servers()}
 
     def gitlab(self) -> gitlab.Gitlab:
         """Return a client of the simulated GitLab."""

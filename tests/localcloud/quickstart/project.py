@@ -1,4 +1,4 @@
-"""The article's project: made on the simulated forges, pushed with real git."""
+"""The article's project: made on the simulated GitLab, pushed with real git."""
 
 import os
 import shutil
@@ -7,7 +7,6 @@ import tempfile
 from pathlib import Path
 
 import gitlab
-import httpx
 from gitlab.v4.objects import Project
 
 from localcloud.paths import repository
@@ -20,8 +19,7 @@ _CREDENTIALS = '!f() { echo username=oauth2; echo "password=$GITLAB_TOKEN"; }; f
 
 
 def ensure(world: World) -> Project:
-    """Return the GitLab project `acme/inference`; it and its GitHub twin are made where missing."""
-    _ensure_github(world)
+    """Return the GitLab project `acme/inference`; made where it is missing."""
     client = gitlab.Gitlab(world.gitlab_url, private_token=world.gitlab_token)
     try:
         return client.projects.get(f"{GROUP}/{NAME}")
@@ -66,10 +64,3 @@ def _git(world: World, folder: Path, *arguments: str) -> str:
     if done.returncode:
         raise SystemExit(f"git {arguments[0]} failed in {folder}:\n{done.stderr.strip()}")
     return done.stdout
-
-
-def _ensure_github(world: World) -> None:
-    headers = {"Authorization": f"Bearer {world.sim_token}"}
-    with httpx.Client(base_url=world.github_url, headers=headers, trust_env=False) as client:
-        client.post("/_sim/orgs", json={"login": GROUP, "plan": "team"}).raise_for_status()
-        client.post("/_sim/repos", json={"owner": GROUP, "name": NAME}).raise_for_status()
