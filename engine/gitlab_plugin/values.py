@@ -60,6 +60,9 @@ def _plain(value: PropertyValue) -> Any:
     if isinstance(inner, Sequence) and not isinstance(inner, str):
         items = [_plain(item) for item in inner]
         return UNKNOWN if UNKNOWN in items else items
+    if isinstance(inner, float) and inner.is_integer():
+        # Every number is a double on the wire; GitLab takes `1`, not `1.0`.
+        return int(inner)
     return inner
 
 
