@@ -3,12 +3,13 @@
 import fcntl
 import os
 import shutil
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 
 from localcloud import extras
 from localcloud.openstack import control
 from localcloud.paths import log_dir, state_home
+from localcloud.processes import Service
 from localcloud.progress import Progress
 from localcloud.world import World
 
@@ -59,18 +60,23 @@ def reset(progress: Progress) -> None:
 
 def _up(progress: Progress, parts: Sequence[str]) -> None:
     World.ensure()
-    if "openstack" in parts:
-        control.up(progress)
     chosen = [name for name in extras.NAMES if name in parts]
     for name in chosen:
         if not extras.installed(name):
             progress.say(f"{name}: not part of this checkout, skipped")
-    services = [extras.service(name) for name in chosen if extras.installed(name)]
+    services = {name: extras.service(name) for name in chosen if extras.installed(name)}
+    _start(progress, [service for name, service in services.items() if name != "guests"])
+    if "openstack" in parts:
+        control.up(progress)
+    _start(progress, services.values())
+    for service in services.values():
+        service.wait_ready()
+
+
+def _start(progress: Progress, services: Iterable[Service]) -> None:
     for service in services:
         if service.start():
             progress.say(f"started {service.name}")
-    for service in services:
-        service.wait_ready()
 
 
 def _down(progress: Progress, parts: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ from localcloud.openstack import (
     stubs,
 )
 from localcloud.openstack.record import Record
-from localcloud.openstack.services import APIS, BACKENDS, NAMES, WORKERS, services
+from localcloud.openstack.services import APIS, BACKENDS, COMPUTES, NAMES, WORKERS, services
 from localcloud.processes import Service
 from localcloud.progress import Progress
 from localcloud.world import ADMIN_CLOUD, World
@@ -75,12 +75,17 @@ def down(progress: Progress) -> None:
 
 
 def reset(progress: Progress) -> None:
-    """Stop everything and put the empty cloud back; without a fitting snapshot all state is thrown away."""
-    down(progress)
+    """End everything and put the empty cloud back; without a fitting snapshot all state is thrown away."""
     if not snapshot.exists(config.fingerprint()):
+        down(progress)
         discard()
         return
     progress.say("restoring the empty cloud")
+    plane = known()
+    stubs.stop_all()
+    for name in (*WORKERS, *APIS, "rabbit", "epmd"):
+        plane[name].kill()
+    config.token_file().unlink(missing_ok=True)
     for path in (
         layout.data() / "rabbit",
         layout.data() / "glance",
@@ -88,9 +93,8 @@ def reset(progress: Progress) -> None:
         layout.faults(),
     ):
         shutil.rmtree(path, ignore_errors=True)
-    database_service = known()["db"]
-    database_service.start()
-    database_service.wait_ready()
+    plane["db"].start()
+    plane["db"].wait_ready()
     snapshot.restore()
 
 
@@ -127,21 +131,23 @@ def _start_backends(plane: Mapping[str, Service], progress: Progress) -> None:
 
 
 def _start_services(plane: Mapping[str, Service], progress: Progress, record: Record, world: World) -> None:
-    _start(plane, APIS, progress)
+    """Start in the order of who waits for whom; a compute that misses its conductor waits for long."""
+    _start(plane, ["keystone"], progress)
     plane["keystone"].wait_ready(90)
-    if not record.catalog:
-        progress.say("making users, services and endpoints")
-        with clouds.connect() as admin:
-            catalog.create(admin, world)
-        record.done(catalog=True)
-    plane["rabbit"].wait_ready()
-    _start(plane, WORKERS, progress)
-    progress.say("waiting for the APIs")
-    for name in APIS:
-        plane[name].wait_ready(120)
-    progress.say("waiting for the compute and storage services to report")
     with clouds.connect() as admin:
-        ready.wait(admin, plane)
+        if not record.catalog:
+            progress.say("making users, services and endpoints")
+            catalog.create(admin, world)
+            record.done(catalog=True)
+        plane["rabbit"].wait_ready()
+        others = [name for name in (*APIS, *WORKERS) if name not in COMPUTES]
+        _start(plane, ["nova-conductor", *others], progress)
+        for name in ("nova-api", *APIS):
+            plane[name].wait_ready(120)
+        ready.wait_for(admin, plane, ["nova-conductor"])
+        _start(plane, COMPUTES, progress)
+        progress.say("waiting for the compute and storage services to report")
+        ready.wait_for(admin, plane)
 
 
 def _finish(venv: Path, progress: Progress) -> None:

@@ -1,7 +1,7 @@
 """Waits until every worker has reported to its API after it was started."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.5
 
 
-def wait(admin: "Connection", services: Mapping[str, Service], seconds: float = 150) -> None:
-    """Wait until all workers are up and the volume scheduler knows its pool.
+def wait_for(
+    admin: "Connection", services: Mapping[str, Service], names: Iterable[str] = WORKERS, seconds: float = 150
+) -> None:
+    """Wait until the workers named are up and, with all of them, the volume scheduler knows its pool.
 
     Raises:
         ServiceError: a worker has exited, or the time ran out.
     """
-    end = time.monotonic() + seconds
-    missing = _missing(admin, services)
+    end, wanted = time.monotonic() + seconds, set(names)
+    missing = _missing(admin, services, wanted)
     while missing:
-        for name in WORKERS:
+        for name in wanted:
             if not services[name].running():
                 services[name].wait_ready(0)
         if time.monotonic() > end:
@@ -35,13 +37,12 @@ def wait(admin: "Connection", services: Mapping[str, Service], seconds: float = 
                 "see `scripts/localcloud logs`."
             )
         time.sleep(_POLL_SECONDS)
-        missing = _missing(admin, services)
+        missing = _missing(admin, services, wanted)
 
 
-def _missing(admin: "Connection", services: Mapping[str, Service]) -> set[str]:
-    """Names that have not reported yet; an API that does not answer yet counts as no report."""
-    waiting = set(WORKERS) - _reported(admin, services)
-    if waiting:
+def _missing(admin: "Connection", services: Mapping[str, Service], wanted: set[str]) -> set[str]:
+    waiting = wanted - _reported(admin, services)
+    if waiting or "cinder-scheduler" not in wanted:
         return waiting
     # Asked before the scheduler listens, this request would be lost and hang until its timeout.
     pools = {pool.name for pool in admin.block_storage.backend_pools()}

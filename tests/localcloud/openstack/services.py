@@ -12,13 +12,8 @@ from localcloud.paths import log_dir, state_home
 from localcloud.processes import Service, http_ok, port_open
 
 APIS = ("keystone", "placement", "glance", "neutron", "nova-api", "cinder-api")
-WORKERS = (
-    "nova-conductor",
-    "nova-scheduler",
-    "cinder-scheduler",
-    "cinder-volume",
-    *(host.service for host in layout.HOSTS),
-)
+COMPUTES = tuple(host.service for host in layout.HOSTS)
+WORKERS = ("nova-conductor", "nova-scheduler", "cinder-scheduler", "cinder-volume", *COMPUTES)
 BACKENDS = ("db", "epmd", "rabbit")
 NAMES = (*BACKENDS, *APIS, *WORKERS)
 """All services in the order of their start."""
@@ -51,7 +46,7 @@ def _database() -> Service:
         "datadir": layout.data() / "mysql",
         "socket": layout.socket(),
         "pid-file": layout.data() / "mariadbd.pid",
-        "innodb-flush-log-at-trx-commit": 0,
+        "innodb-flush-log-at-trx-commit": 2,
         "innodb-doublewrite": 0,
         "innodb-buffer-pool-size": "192M",
         "innodb-log-file-size": "32M",
@@ -164,18 +159,23 @@ def _api(
 
 
 def _workers(venv: Path) -> list[Service]:
-    etc, env = layout.etc(), environment()
+    etc = layout.etc()
     nova = ("--config-file", str(etc / "nova.conf"))
-    found = [
-        Service(name, (str(venv / "bin" / name), *nova), env) for name in ("nova-conductor", "nova-scheduler")
-    ]
-    for name in ("cinder-scheduler", "cinder-volume"):
-        log = ("--log-file", str(log_dir() / f"{name}.log"))
-        found.append(
-            Service(name, (str(venv / "bin" / name), "--config-file", str(etc / "cinder.conf"), *log), env)
-        )
+    cinder = ("--config-file", str(etc / "cinder.conf"))
+    programs = {
+        "nova-conductor": nova,
+        "nova-scheduler": nova,
+        "cinder-scheduler": (*cinder, "--log-file", str(log_dir() / "cinder-scheduler.log")),
+        "cinder-volume": (*cinder, "--log-file", str(log_dir() / "cinder-volume.log")),
+    }
+    found = [_worker(name, (str(venv / "bin" / name), *options)) for name, options in programs.items()]
     for host in layout.HOSTS:
         own = ("--config-file", str(etc / f"{host.service}.conf"))
         python = (str(venv / "bin" / "python"), str(DRIVERS / "compute.py"))
-        found.append(Service(host.service, (*python, *nova, *own), environment({"LOCALCLOUD_PCI": host.pci})))
+        found.append(_worker(host.service, (*python, *nova, *own), {"LOCALCLOUD_PCI": host.pci}))
     return found
+
+
+def _worker(name: str, command: tuple[str, ...], env: Mapping[str, str] | None = None) -> Service:
+    """A worker waits minutes for its peers before it ends by itself; what it does is safe to cut off."""
+    return Service(name, command, environment(env), stop_seconds=3)

@@ -5,7 +5,7 @@ import shutil
 from localcloud.openstack import clouds, database, layout
 from localcloud.openstack.record import Record
 
-_SQL = "databases.sql"
+_SQL = "rows.sql"
 _DATA = ("glance", "fernet", "credential")
 
 
