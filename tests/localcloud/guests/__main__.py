@@ -9,10 +9,9 @@ from localcloud.guests import cli
 from localcloud.guests.agent import Agent
 from localcloud.guests.guest import guests_home
 from localcloud.guests.nova import connect
-from localcloud.paths import run_dir
 
 _SECONDS = 1.0
-HEARTBEAT = "guests.heartbeat"
+HEARTBEAT = "heartbeat"
 
 
 def serve() -> int:
@@ -23,9 +22,9 @@ def serve() -> int:
         return 2
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    run_dir().mkdir(parents=True, exist_ok=True)
-    Agent(connect(), guests_home()).run(stop, run_dir() / HEARTBEAT, _SECONDS)
+        signal.signal(number, lambda _number, _frame: stop.set())
+    guests_home().mkdir(parents=True, exist_ok=True)
+    Agent(connect(), guests_home()).run(stop, guests_home() / HEARTBEAT, _SECONDS)
     return 0
 
 

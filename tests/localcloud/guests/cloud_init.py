@@ -1,4 +1,4 @@
-"""The real cloud-init for the guests: fetched as Debian packages, unpacked into the cache, never installed here."""
+"""The real cloud-init for the guests: Debian packages, unpacked into the cache, never installed here."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ _PACKAGES = (
 MODULES = "usr/lib/python3/dist-packages"
 """Where its Python code lies below the unpacked folder."""
 
-_CONFIG = """# Modules that make sense in a played guest; users, disks, network and keys are the host's affair.
+_CONFIG = """# Modules that make sense in a played guest; users, disks, network and keys are the host's.
 datasource_list: [OpenStack]
 datasource:
   OpenStack:
@@ -113,7 +113,7 @@ def _publish(tree: Path, target: Path) -> None:
 
 
 def put_into(root: Path, metadata_url: str, unpacked: Path) -> None:
-    """Give a guest its cloud-init: program, templates and the configuration that names its metadata service."""
+    """Give a guest its cloud-init: program, templates and the address of its metadata service."""
     rootfs.install(root, "cloud-init")
     etc = root / "etc/cloud"
     shutil.copytree(unpacked / "etc/cloud", etc, dirs_exist_ok=True)

@@ -1,7 +1,7 @@
 """Decides by the guest's stored iptables rules whether a request reaches the metadata service."""
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 METADATA_ADDRESS = "169.254.169.254"
@@ -19,7 +19,7 @@ class Requester:
 
 
 def allowed(rules: Sequence[str], requester: Requester) -> bool:
-    """Whether the rules (lines of `iptables -S`) let the requester reach the metadata address by TCP port 80."""
+    """Whether rules (lines of `iptables -S`) let the requester reach port 80 of the metadata address."""
     start = "FORWARD" if requester.in_container else "OUTPUT"
     verdict = _chain(rules, start, requester, 0)
     return (verdict or _policy(rules, start)) not in _TARGETS_REFUSING
@@ -50,7 +50,7 @@ def _value(words: Sequence[str], *options: str) -> str | None:
 
 
 def _matches(words: Sequence[str], requester: Requester) -> bool:
-    checks = {
+    checks: dict[tuple[str, ...], Callable[[str], bool]] = {
         ("-d", "--destination", "--dst"): _covers_metadata,
         ("-p", "--protocol"): lambda value: value in {"tcp", "all"},
         ("--dport", "--destination-port"): lambda value: value == "80",

@@ -80,9 +80,10 @@ class Guest:
     def notice(self) -> Notice | None:
         """The reclaim that was announced to it."""
         stored = read_json(self.folder / "reclaim.json")
-        if not stored.get("at"):
+        at = stored.get("at") or stored.get("time")
+        if not at:
             return None
-        return Notice(str(stored["at"]), str(stored.get("pointer") or DEFAULT_NOTICE_POINTER))
+        return Notice(str(at), str(stored.get("pointer") or DEFAULT_NOTICE_POINTER))
 
     def announce(self, at: datetime, pointer: str = DEFAULT_NOTICE_POINTER) -> None:
         """Announce that the spot instance ends at a time."""
@@ -168,10 +169,10 @@ def hostname(name: str) -> str:
 def read_json(path: Path) -> dict[str, Any]:
     """A file's JSON object; empty where there is none or it isn't one."""
     try:
-        found = json.loads(path.read_text())
+        found: dict[str, Any] = json.loads(path.read_text())
     except (FileNotFoundError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return found
 
 
 def all_guests(home: Path | None = None) -> list[Guest]:

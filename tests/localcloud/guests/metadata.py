@@ -3,11 +3,13 @@
 import base64
 import binascii
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from localcloud.guests.servers import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DEFAULT_NOTICE_POINTER = "/meta/spot_termination_time"
 _VERSIONS = ("2018-08-27", "2020-10-14", "latest")
@@ -132,12 +134,14 @@ def _ec2_tree(server: Server, notice: Notice | None) -> dict[str, Any]:
     return tree
 
 
-def _walk(tree: dict[str, Any], parts: list[str]) -> bytes | None:
-    node: Any = tree
-    for part in parts:
-        if not isinstance(node, dict) or part not in node:
-            return None
-        node = node[part]  # pyright: ignore[reportUnknownVariableType]
+def _walk(node: Any, parts: list[str]) -> bytes | None:
     if isinstance(node, str):
-        return node.encode()
-    return "\n".join(f"{name}/" if isinstance(value, dict) else name for name, value in node.items()).encode()
+        return None if parts else node.encode()
+    if node is None:
+        return None
+    children: dict[str, Any] = node
+    if parts:
+        return _walk(children.get(parts[0]), parts[1:])
+    return "\n".join(
+        f"{name}/" if isinstance(value, dict) else name for name, value in children.items()
+    ).encode()

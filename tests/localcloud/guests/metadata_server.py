@@ -1,14 +1,14 @@
-"""HTTP side of the guests' metadata services: one loopback port per guest, all served by one waiting thread."""
+"""HTTP side of the guests' metadata services: a loopback port per guest, one waiting thread for all."""
 
 import os
 import selectors
 import socket
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable  # noqa: TC003 - read at run time by type checks of locals
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 _LOOPBACK = "127.0.0.1"
 _PORTS = range(20000, 30000)
@@ -36,6 +36,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__((_LOOPBACK, port), _Handler)
 
     def server_bind(self) -> None:
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_name, self.server_port = _LOOPBACK, self.socket.getsockname()[1]
 
@@ -47,13 +48,12 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "metadata"
     sys_version = ""
     timeout = 10
-    server: _Server
 
     def do_GET(self) -> None:
-        if not self.server.answerer.admits(self.client_address, self.server.server_port):
+        if not self._guest_server().answerer.admits(self.client_address, self._guest_server().server_port):
             self._refuse()
             return
-        body = self.server.answerer.answer(self.path)
+        body = self._guest_server().answerer.answer(self.path)
         self.send_response(404 if body is None else 200)
         text = body is None or not self.path.endswith((".json", "user_data", "user-data"))
         self.send_header("Content-Type", "text/plain; charset=utf-8" if text else "application/octet-stream")
@@ -64,6 +64,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     do_HEAD = do_GET  # noqa: N815 - the standard library's naming
+
+    def _guest_server(self) -> _Server:
+        return cast("_Server", self.server)
 
     def _refuse(self) -> None:
         """Reset the connection: what a REJECT rule makes of it."""
@@ -82,7 +85,7 @@ class _Listening:
 
 
 class MetadataServers:
-    """All metadata services of this machine; ports of restarted agents are taken again where they are free."""
+    """All metadata services of this machine; a restarted agent takes its ports again."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()

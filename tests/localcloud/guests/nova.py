@@ -25,7 +25,7 @@ def connect(cloud: str = ADMIN_CLOUD) -> "NovaServers":
 
 
 class NovaServers:
-    """Asks `GET /servers/detail?all_tenants=1`; user-data comes with it, as the caller is an administrator."""
+    """Asks `GET /servers/detail?all_tenants=1`; an administrator gets the user-data with it."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -65,15 +65,13 @@ class NovaServers:
     def _get(self, path: str) -> dict[str, Any]:
         try:
             answer = self._connection.compute.get(path, microversion=_MICROVERSION)
-            if answer.status_code == 404:
-                raise NotFoundException(path)
-            if answer.status_code != 200:
-                raise ServersError(f"GET {path}: {answer.status_code} {answer.text[:200]}")
             body: dict[str, Any] = answer.json()
-        except NotFoundException:
-            raise
         except (SDKException, ClientException, ValueError) as error:
             raise ServersError(f"GET {path}: {error}") from error
+        if answer.status_code == 404:
+            raise NotFoundException(path)
+        if answer.status_code != 200:
+            raise ServersError(f"GET {path}: {answer.status_code} {answer.text[:200]}")
         return body
 
 

@@ -1,4 +1,4 @@
-"""Who has opened a loopback connection: found by socket, process and pid namespace, as the kernel knows them."""
+"""Who has opened a loopback connection: found by socket, process and pid namespace."""
 
 import fcntl
 import json
@@ -47,14 +47,17 @@ def _holders(inode: int) -> Iterator[int]:
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
-        with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
-            if any(_link(descriptor) == wanted for descriptor in os.scandir(entry / "fd")):
+        with (
+            suppress(FileNotFoundError, ProcessLookupError, PermissionError),
+            os.scandir(entry / "fd") as descriptors,
+        ):
+            if any(_link(descriptor) == wanted for descriptor in descriptors):
                 yield int(entry.name)
 
 
 def _link(descriptor: os.DirEntry[str]) -> str:
     try:
-        return os.readlink(descriptor.path)
+        return str(Path(descriptor.path).readlink())
     except FileNotFoundError:
         return ""
 
@@ -64,7 +67,7 @@ def _namespaces(pid: int) -> list[int]:
     found = list[int]()
     try:
         descriptor = os.open(f"/proc/{pid}/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
         return [-1]
     while True:
         found.append(os.fstat(descriptor).st_ino)

@@ -1,4 +1,4 @@
-"""Runs a guest in bubblewrap: own mount, pid, IPC and host-name spaces; found again after a restart of the agent."""
+"""Runs a guest in bubblewrap: own mount, pid, IPC and host-name spaces; found again after a restart."""
 
 import json
 import os
@@ -57,10 +57,11 @@ class Process:
         return pid_namespace(self.pid) == self.namespace
 
     def kill(self) -> None:
-        """SIGKILL; the kernel ends every process of its pid namespace with it."""
+        """SIGKILL, and wait for it: the kernel ends every process of its pid namespace with it."""
         if self.alive():
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
+            wait(lambda: not self.alive())
 
 
 def command(mounts: Mounts, hostname: str, environment: Mapping[str, str], status_fd: int) -> list[str]:
@@ -104,7 +105,7 @@ def boot(mounts: Mounts, hostname: str, environment: Mapping[str, str], console:
     words = ["env", "-C", "/", *command(mounts, hostname, environment, report)]
     monitor = os.posix_spawnp("env", words, os.environ, file_actions=actions, setsid=True)
     _monitors.add(monitor)
-    if not _wait(lambda: process(status) is not None or _ended(monitor)) or process(status) is None:
+    if not wait(lambda: process(status) is not None or _ended(monitor)) or process(status) is None:
         said = console.read_text(errors="replace")[-400:] if console.exists() else ""
         raise SandboxError(f"bwrap could not start the guest; its last words: {said.strip() or 'none'}")
 
@@ -130,7 +131,8 @@ def _ended(monitor: int) -> bool:
     return over
 
 
-def _wait(condition: Callable[[], bool]) -> bool:
+def wait(condition: Callable[[], bool]) -> bool:
+    """Poll until the condition holds; False where it did not within the time that a start or an end may take."""
     end = time.monotonic() + _START_SECONDS
     while not condition():
         if time.monotonic() > end:

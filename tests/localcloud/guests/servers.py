@@ -48,8 +48,8 @@ class PowerAction:
 class Servers(Protocol):
     """The compute service, over all tenants.
 
-    Every verb raises `ServersError` where the service doesn't answer, so that a failed list is never taken for
-    an empty one.
+    Every verb raises `ServersError` where the service doesn't answer, so that a failed list is never taken
+    for an empty one.
     """
 
     def list(self) -> tuple[Server, ...]:
