@@ -33,7 +33,9 @@ class Lab:
         self.servers = MemoryServers()
         self.agent = Agent(self.servers, home)
 
-    def add(self, user_data: str | bytes = "", *, name: str = "gpu-0", flavor: str = FLAVOR, **meta: str) -> Guest:
+    def add(
+        self, user_data: str | bytes = "", *, name: str = "gpu-0", flavor: str = FLAVOR, **meta: str
+    ) -> Guest:
         """Make an ACTIVE server; its guest boots at the next tick."""
         server = Server(
             id=str(uuid.uuid4()),
@@ -42,7 +44,10 @@ class Lab:
             flavor=flavor,
             project_id="acme",
             metadata=meta,
-            addresses=(Address("10.1.0.5", "ci", "fa:16:3e:00:00:01"), Address("203.0.113.7", "ci", "", "floating")),
+            addresses=(
+                Address("10.1.0.5", "ci", "fa:16:3e:00:00:01"),
+                Address("203.0.113.7", "ci", "", "floating"),
+            ),
             user_data=encoded(user_data) if user_data else "",
         )
         self.servers.add(server)
@@ -63,7 +68,9 @@ class Lab:
 
     def booted(self, guest: Guest) -> dict[str, Any]:
         """Until cloud-init has ended; the boot report."""
-        self.until(lambda: report(guest).get("state") in {"done", "error"}, f"boot ends: {console(guest)[-900:]}")
+        self.until(
+            lambda: report(guest).get("state") in {"done", "error"}, f"boot ends: {console(guest)[-900:]}"
+        )
         return report(guest)
 
     def close(self) -> None:
@@ -81,7 +88,9 @@ def console(guest: Guest) -> str:
     return guest.console.read_text(errors="replace") if guest.console.exists() else ""
 
 
-def sh(guest: Guest, script: str, *, user: str = "", container: str | None = None) -> "subprocess.CompletedProcess[str]":
+def sh(
+    guest: Guest, script: str, *, user: str = "", container: str | None = None
+) -> "subprocess.CompletedProcess[str]":
     """Run a shell script inside a guest or one of its containers."""
     return call(guest, ["bash", "-c", script], user=user, container=container)
 
@@ -91,7 +100,9 @@ def call(
 ) -> "subprocess.CompletedProcess[str]":
     """Run a program inside a guest or one of its containers."""
     command = cli.inside(guest, words, user=user, container=container)
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, stdin=subprocess.DEVNULL)
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=60, stdin=subprocess.DEVNULL
+    )
 
 
 def pids_in(namespace: int) -> list[int]:

@@ -71,7 +71,9 @@ def test_a_multipart_document_is_played(lab: Lab) -> None:
 
 
 def test_a_failing_script_is_reported(lab: Lab) -> None:
-    guest = lab.add("#!/bin/bash\necho shadow-runner: phase=packages status=failed reason=no apt >/dev/console; exit 3\n")
+    guest = lab.add(
+        "#!/bin/bash\necho shadow-runner: phase=packages status=failed reason=no apt >/dev/console; exit 3\n"
+    )
     result = lab.booted(guest)
     assert (result["state"], result["phase"], result["status"]) == ("error", "packages", "failed")
 

@@ -42,7 +42,10 @@ def test_an_unknown_path_is_404(docker_guest: Guest) -> None:
 
 
 def test_the_fixed_address_leads_to_the_same_service(docker_guest: Guest) -> None:
-    assert sh(docker_guest, "curl -fs http://169.254.169.254/latest/meta-data/hostname").stdout == "gpu-0.novalocal"
+    assert (
+        sh(docker_guest, "curl -fs http://169.254.169.254/latest/meta-data/hostname").stdout
+        == "gpu-0.novalocal"
+    )
 
 
 def test_programs_outside_the_guest_are_refused(shared_lab: Lab, docker_guest: Guest) -> None:
@@ -81,7 +84,10 @@ def test_a_container_s_own_rules_do_not_open_the_route(closed: Guest) -> None:
 
 
 def test_a_reclaim_appears_where_it_is_announced(docker_guest: Guest) -> None:
-    assert sh(docker_guest, "curl -fsS $SHADOW_METADATA_URL/latest/meta-data/spot/termination-time").returncode == 22
+    assert (
+        sh(docker_guest, "curl -fsS $SHADOW_METADATA_URL/latest/meta-data/spot/termination-time").returncode
+        == 22
+    )
     docker_guest.announce(datetime(2026, 12, 1, 10, 30, tzinfo=UTC))
     assert docker_guest.notice() == Notice("2026-12-01T10:30:00Z")
     document = json.loads(get(docker_guest, "openstack/latest/meta_data.json"))

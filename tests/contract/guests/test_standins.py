@@ -194,7 +194,9 @@ def test_a_repository_without_its_key_is_refused(lab: Lab) -> None:
     refused = sh(guest, f"echo '{line}' > /etc/apt/sources.list.d/d.list; apt-get update")
     assert (refused.returncode, "is not signed" in refused.stderr) == (100, True)
     key = "curl -fsSL https://download.docker.com/linux/ubuntu/gpg | gpg --dearmor -o /etc/apt/keyrings/d.gpg"
-    assert sh(guest, f"{key} && apt-get update && apt-get install -y docker-ce && docker ps -q").returncode == 0
+    assert (
+        sh(guest, f"{key} && apt-get update && apt-get install -y docker-ce && docker ps -q").returncode == 0
+    )
     shown = sh(guest, "gpg --show-keys --with-colons /etc/apt/keyrings/d.gpg").stdout
     assert "fpr:::::::::9DC858229FC7DD38854AE2D88D81803C0EBFCD88:" in shown
 
@@ -259,8 +261,14 @@ def test_a_masked_service_does_not_start(docker_guest: Guest) -> None:
 
 
 def test_firewall_rules_are_kept_as_iptables_shows_them(docker_guest: Guest) -> None:
-    sh(docker_guest, "iptables -w -N TEST; iptables -A TEST -d 10.0.0.0/8 -j DROP; iptables -I TEST 1 -j RETURN")
-    assert sh(docker_guest, "iptables -S TEST").stdout == "-N TEST\n-A TEST -j RETURN\n-A TEST -d 10.0.0.0/8 -j DROP\n"
+    sh(
+        docker_guest,
+        "iptables -w -N TEST; iptables -A TEST -d 10.0.0.0/8 -j DROP; iptables -I TEST 1 -j RETURN",
+    )
+    assert (
+        sh(docker_guest, "iptables -S TEST").stdout
+        == "-N TEST\n-A TEST -j RETURN\n-A TEST -d 10.0.0.0/8 -j DROP\n"
+    )
     assert sh(docker_guest, "iptables -C TEST -d 10.0.0.0/8 -j DROP").returncode == 0
     assert sh(docker_guest, "iptables -C TEST -d 11.0.0.0/8 -j DROP").returncode == 1
     assert "No chain/target/match by that name" in sh(docker_guest, "iptables -A NONE -j DROP").stderr

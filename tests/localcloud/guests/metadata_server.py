@@ -72,7 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Reset the connection: what a REJECT rule makes of it."""
         self.close_connection = True
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-        os.close(os.dup(self.connection.detach()))
+        os.close(self.connection.detach())
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's parameter
         """Requests aren't logged: paths of user-data are asked for in loops."""

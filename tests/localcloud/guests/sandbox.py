@@ -170,7 +170,7 @@ def enter(pid: int, arguments: Sequence[str], environment: Mapping[str, str]) ->
     """Command line that runs a program inside the namespaces of a guest's or container's process 1."""
     variables = {"PATH": _GUEST_PATH, "HOME": "/root", "LANG": "C.UTF-8"} | dict(environment)
     return [
-        *("nsenter", "--target", str(pid), "--mount", "--uts", "--ipc", "--pid", "--root", "--wd=/"),
-        *("/usr/bin/env", "-i", *(f"{name}={value}" for name, value in variables.items())),
+        *("nsenter", "--target", str(pid), "--mount", "--uts", "--ipc", "--pid", "--root", "--wd"),
+        *("/usr/bin/env", "-i", "-C", "/", *(f"{name}={value}" for name, value in variables.items())),
         *arguments,
     ]

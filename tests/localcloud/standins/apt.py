@@ -91,8 +91,8 @@ def _update() -> int:
         if source.key.startswith("/") and not Path(source.key).exists():
             bad.append(f"The repository '{source.uri} InRelease' is not signed.")
             sys.stderr.write(
-                f"W: GPG error: {source.uri} InRelease: The following signatures couldn't be verified because "
-                "the public key is not available: NO_PUBKEY\n"
+                f"W: GPG error: {source.uri} InRelease: The following signatures couldn't be verified "
+                "because the public key is not available: NO_PUBKEY\n"
             )
             continue
         lines.append(f"Get:{number} {source.uri} InRelease")

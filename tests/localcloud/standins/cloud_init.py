@@ -1,4 +1,4 @@
-"""Runs the real cloud-init; its EC2 helper asks this guest's metadata service, never the link-local address."""
+"""Runs the real cloud-init; its EC2 helper asks this guest's metadata service, not the fixed address."""
 
 import importlib
 import os

@@ -213,9 +213,14 @@ def enter(
     variables = container.env | dict(env)
     return [
         f"{rootfs.HOST}/usr/bin/nsenter",
-        *("--target", str(container.pid), "--mount", "--uts", "--ipc", "--pid", "--root"),
-        f"--wd={workdir or container.workdir}",
-        *("/usr/bin/env", "-i", *(f"{name}={value}" for name, value in variables.items())),
+        *("--target", str(container.pid), "--mount", "--uts", "--ipc", "--pid", "--root", "--wd"),
+        *(
+            "/usr/bin/env",
+            "-i",
+            "-C",
+            workdir or container.workdir,
+            *(f"{name}={value}" for name, value in variables.items()),
+        ),
         *as_user(user or container.user),
         *command,
     ]

@@ -1,6 +1,7 @@
-"""`curl` and `wget`: loopback and the metadata address for real, known repository files from here, nothing else."""
+"""`curl` and `wget`: loopback and metadata for real, known repository files from here, nothing else."""
 
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ def main(program: str, arguments: Sequence[str]) -> int:
     words = _as_curl(arguments) if program == "wget" else list(arguments)
     extra = list[str]()
     for index, word in enumerate(words):
-        if "://" not in word and not (word.startswith(_METADATA) or word.startswith(tuple(_LOOPBACK))):
+        if "://" not in word and not word.startswith((_METADATA, *_LOOPBACK)):
             continue
         if index and words[index - 1] in {
             "-H",
@@ -45,7 +46,7 @@ def main(program: str, arguments: Sequence[str]) -> int:
             extra = ["--proto", "=file,http,https"]
         words[index] = replaced
     real = f"{HOST}/usr/bin/curl"
-    os.execv(real, ["curl", *words, *extra, "--noproxy", "*"])
+    return subprocess.run([real, *words, *extra, "--noproxy", "*"], check=False).returncode
 
 
 def _reachable(url: str) -> str | None:

@@ -35,7 +35,8 @@ def main(_program: str, arguments: Sequence[str]) -> int:
         return 1
     if not _daemon_answers():
         sys.stderr.write(
-            "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?\n"
+            "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. "
+            "Is the docker daemon running?\n"
         )
         return 125 if words[0] == "run" else 1
     return command(words[1:])
@@ -279,7 +280,7 @@ def _volume_create(words: Sequence[str]) -> int:
     return _accepted(words)
 
 
-_GROUPS = {
+_GROUPS: dict[str, dict[str, str]] = {
     "container": {n: n for n in ("run", "exec", "ls", "rm", "stop", "kill", "inspect", "logs")}
     | {"list": "ls"},
     "image": {"pull": "pull", "ls": "images", "rm": "rmi", "inspect": "image-inspect", "prune": "accepted"},

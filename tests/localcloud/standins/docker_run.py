@@ -24,7 +24,8 @@ _RUNC = (
 )
 _NO_GPU = _RUNC + (
     "error during container init: error running prestart hook #0: exit status 1, stdout: , stderr: "
-    "Auto-detected mode as 'legacy'\nnvidia-container-cli: initialization error: nvml error: {reason}: unknown"
+    "Auto-detected mode as 'legacy'\n"
+    "nvidia-container-cli: initialization error: nvml error: {reason}: unknown"
 )
 
 
@@ -40,8 +41,6 @@ def run(words: Sequence[str]) -> int:
     """Run a container; its exit code, or 125-127 where it could not be started."""
     try:
         options = parse(words)
-        if not options.rest:
-            raise UsageError('"docker run" requires at least 1 argument.')
         container, image = _container(options)
         containers.build(container, image)
         _require_program(container)
@@ -60,6 +59,8 @@ def run(words: Sequence[str]) -> int:
 
 
 def _container(options: Options) -> tuple[Container, images.Image]:
+    if not options.rest:
+        raise UsageError('"docker run" requires at least 1 argument.')
     reference, *command = options.rest
     image = _image(reference, options)
     gpus = _gpus(options, image)
@@ -157,7 +158,7 @@ def _named(name: str) -> str:
 
 
 def _mount(text: str) -> tuple[str, str, bool]:
-    fields = dict(part.split("=", 1) if "=" in part else (part, "") for part in text.split(","))
+    fields = {name: value for name, _, value in (part.partition("=") for part in text.split(","))}
     target = fields.get("target") or fields.get("dst") or fields["destination"]
     source = fields.get("source") or fields.get("src") or ""
     source = source if source.startswith("/") else _named(source or secrets.token_hex(32))

@@ -1,4 +1,4 @@
-"""`dockerd` and `containerd`: hold the socket that says that the daemon lives, and its chains in the firewall."""
+"""`dockerd` and `containerd`: the socket that says that the daemon lives, and its firewall chains."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def main(program: str, _arguments: Sequence[str]) -> int:
         signal.pause()
         return 0
     try:
-        config = json.loads(_CONFIG.read_text()) if _CONFIG.exists() else {}
+        config = json.loads(_CONFIG.read_text() if _CONFIG.exists() else "{}")
     except ValueError as error:
         sys.stderr.write(f"unable to configure the Docker daemon with file {_CONFIG}: {error}\n")
         return 1

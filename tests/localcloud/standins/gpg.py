@@ -31,7 +31,8 @@ def main(program: str, arguments: Sequence[str]) -> int:
     if "--dearmor" in words:
         return _write(keys.dearmor(data), words)
     if "--show-keys" in words or "--with-colons" in words:
-        colons = f"pub:-:4096:1:{fingerprint[-16:]}:1500000000:::-:::scESC::::::23::0:\nfpr:::::::::{fingerprint}:\n"
+        colons = f"pub:-:4096:1:{fingerprint[-16:]}:1500000000:::-:::scESC::::::23::0:\n"
+        colons += f"fpr:::::::::{fingerprint}:\n"
         plain = f"pub   rsa4096 2017-07-14 [SC]\n      {fingerprint}\n"
         sys.stdout.write(colons if "--with-colons" in words else plain)
     return 0

@@ -65,7 +65,7 @@ def _changed(mark: str) -> float | None:
 
 def _json(path: Path) -> dict[str, object]:
     try:
-        found = json.loads(path.read_text())
+        found: dict[str, object] = json.loads(path.read_text())
     except (FileNotFoundError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return found

@@ -1,4 +1,4 @@
-"""Process 1 of a guest: console, cloud-init's stages, enabled services, and the socket that systemctl asks."""
+"""Process 1 of a guest: console, cloud-init's stages, enabled services, and systemctl's socket."""
 
 import heapq
 import itertools
@@ -121,8 +121,8 @@ class Init:
     def _watch_children(self) -> None:
         reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, lambda *_: self._power("poweroff"))
+        signal.signal(signal.SIGCHLD, _awake)
+        signal.signal(signal.SIGTERM, lambda _number, _frame: self._power("poweroff"))
         self._selector.register(reader, selectors.EVENT_READ, lambda: self._reap(reader))
 
     def _reap(self, reader: int) -> None:
@@ -147,7 +147,7 @@ class Init:
             if service.pid == pid:
                 delay = service.ended(status)
                 if delay is not None:
-                    self._after(delay, lambda service=service: self._restart(service))
+                    self._after(delay, _restarting(self._restart, service))
                 return
 
     def _restart(self, service: Service) -> None:
@@ -202,8 +202,8 @@ class Init:
             "status": lambda: reply("", **self._status(name)),
             "kill": lambda: self._kill(name, int(request.get("signal", signal.SIGTERM)), reply),
             "daemon-reload": lambda: self._reload(reply),
-            "poweroff": lambda: (reply(""), self._power("poweroff"))[0],
-            "reboot": lambda: (reply(""), self._power("reboot"))[0],
+            "poweroff": lambda: self._power("poweroff", reply),
+            "reboot": lambda: self._power("reboot", reply),
         }
         verbs[verb]()
 
@@ -313,12 +313,22 @@ class Init:
             (MARKS / RELOAD_MARK).touch()
         reply("")
 
-    def _power(self, wish: str) -> None:
+    def _power(self, wish: str, reply: Callable[[str], None] | None = None) -> None:
+        if reply:
+            reply("")
         POWER.write_text(wish)
         for service in self._services.values():
             service.stop()
         self._print(wish)
         self._ends = True
+
+
+def _awake(_number: int, _frame: object) -> None:
+    """Only wakes the loop, which then reaps."""
+
+
+def _restarting(restart: Callable[[Service], None], service: Service) -> Action:
+    return lambda: restart(service)
 
 
 def main(_program: str, _arguments: Sequence[str]) -> int:

@@ -1,6 +1,5 @@
 """`journalctl`: what the guest's services wrote."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ def main(_program: str, arguments: Sequence[str]) -> int:
         sys.stdout.write("-- No entries --\n")
         return 0
     if "-f" in words or "--follow" in words:
-        os.execvp("tail", ["tail", "-n", count or "10", "-F", *map(str, files)])
+        follow = ["tail", "-n", count or "10", "-F", *map(str, files)]
+        return subprocess.run(follow, check=False).returncode
     lines = f"-n{count}" if count.isdigit() else "-n+1"
     return subprocess.run(["tail", "-q", lines, *map(str, files)], check=False).returncode

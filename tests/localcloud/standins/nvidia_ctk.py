@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _DAEMON = Path("/etc/docker/daemon.json")
-_RUNTIME = {"args": [], "path": "nvidia-container-runtime"}
+_RUNTIME: dict[str, object] = {"args": [], "path": "nvidia-container-runtime"}
 
 
 def main(_program: str, arguments: Sequence[str]) -> int:
@@ -28,7 +28,7 @@ def main(_program: str, arguments: Sequence[str]) -> int:
 
 
 def _configure(arguments: Sequence[str]) -> int:
-    config = json.loads(_DAEMON.read_text()) if _DAEMON.exists() else {}
+    config = json.loads(_DAEMON.read_text() if _DAEMON.exists() else "{}")
     config.setdefault("runtimes", {})["nvidia"] = _RUNTIME
     if "--set-as-default" in arguments or "--nvidia-set-as-default" in arguments:
         config["default-runtime"] = "nvidia"

@@ -1,4 +1,4 @@
-"""`nvidia-smi`: the table, `-L` and `--query-gpu`, for the guest's GPUs and with the faults seen in the field."""
+"""`nvidia-smi`: the table, `-L` and `--query-gpu` for the guest's GPUs, with the faults of the field."""
 
 import signal
 import sys
@@ -21,7 +21,7 @@ _DYNAMIC = frozenset(
 
 
 def main(program: str, arguments: Sequence[str]) -> int:
-    """Answer as the real program does; its exit codes: 9 no driver, 18 driver and library differ, 255 lost."""
+    """Answer as the real program does; exit codes: 9 no driver, 18 driver and library differ, 255 lost."""
     gpus = hardware.read()
     failed = _fault(program, gpus)
     if failed is not None:
@@ -104,9 +104,7 @@ def _query(gpus: Gpus, names: Sequence[str], arguments: Sequence[str]) -> int:
         return 2
     if "noheader" not in style:
         sys.stdout.write(", ".join(_header(gpus, name, style) for name in names) + "\n")
-    show: Callable[[tuple[str, str]], str] = (
-        (lambda pair: pair[0]) if "nounits" in style else (lambda pair: "".join(pair))
-    )
+    show: Callable[[tuple[str, str]], str] = (lambda pair: pair[0]) if "nounits" in style else ("".join)
     for index in range(gpus.visible):
         sys.stdout.write(", ".join(show(_field(gpus, name, index)) for name in names) + "\n")
     return 0
@@ -123,10 +121,14 @@ def _table(gpus: Gpus) -> str:
         "+" + "-" * 89 + "+\n",
         f"| {f'NVIDIA-SMI {DRIVER:<24}Driver Version: {DRIVER:<15}CUDA Version: {CUDA}':<87} |\n",
         bar,
-        f"| {'GPU  Name                 Persistence-M':<39} | {'Bus-Id          Disp.A':<22} | "
-        f"{'Volatile Uncorr. ECC':<20} |\n",
-        f"| {'Fan  Temp   Perf          Pwr:Usage/Cap':<39} | {'Memory-Usage':>22} | "
-        f"{'GPU-Util  Compute M.':<20} |\n",
+        (
+            f"| {'GPU  Name                 Persistence-M':<39} | {'Bus-Id          Disp.A':<22} | "
+            f"{'Volatile Uncorr. ECC':<20} |\n"
+        ),
+        (
+            f"| {'Fan  Temp   Perf          Pwr:Usage/Cap':<39} | {'Memory-Usage':>22} | "
+            f"{'GPU-Util  Compute M.':<20} |\n"
+        ),
         "|" + "=" * 41 + "+" + "=" * 24 + "+" + "=" * 22 + "|\n",
     ]
     for index in range(gpus.visible):

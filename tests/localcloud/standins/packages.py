@@ -38,7 +38,7 @@ WantedBy=multi-user.target
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """One package; `source` is a word in the address of the repository that has it, empty for the distribution."""
+    """One package; `source` is a word in its repository's address, empty for the distribution's own."""
 
     name: str
     version: str
@@ -140,8 +140,7 @@ def installed() -> dict[str, str]:
     """Installed packages and their versions."""
     if not STATUS.exists():
         return dict(_IN_THE_IMAGE)
-    pairs = (line.split(" ", 1) for line in STATUS.read_text().splitlines())
-    return {name: version for name, version in pairs}
+    return dict(line.split(" ", 1) for line in STATUS.read_text().splitlines())
 
 
 def _save(packages: dict[str, str]) -> None:

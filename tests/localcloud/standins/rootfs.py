@@ -1,4 +1,4 @@
-"""Builds the root folder of a guest or of a container: its own /etc, /var, …, and links to the host's programs."""
+"""Builds the root folder of a guest or a container: its own /etc, /var, …, links to the host's programs."""
 
 import os
 import re
@@ -34,7 +34,10 @@ _DIRECTORIES = (
     "var/lib",
     "var/log",
     "var/tmp",
-    ".host",
+    ".host/usr",
+    ".host/cloud-init",
+    ".host/hardware",
+    ".host/standins/localcloud/standins",
 )
 _HIDDEN = re.compile(
     r"docker.*|containerd.*|runc|podman|jq|git-lfs|apt.*|add-apt.*|dpkg.*|deb-systemd.*|debconf.*|gpg|nvidia.*|"

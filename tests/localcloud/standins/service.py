@@ -43,7 +43,7 @@ class Service:
         return self.unit.last("Type", "simple")
 
     def start(self, reply: Reply | None = None) -> None:
-        """Start; the reply is given when systemd would return: at exec, at READY=1 or at the end of a oneshot."""
+        """Start; the reply comes when systemd would return: at exec, READY=1 or a oneshot's end."""
         if reply:
             self.waiting.append(reply)
         if self.active in {"active", "activating"} and self.pid:

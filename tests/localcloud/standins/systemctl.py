@@ -1,4 +1,4 @@
-"""`systemctl` and `systemd-run`: asks the guest's init; enable and disable are links, as with the real one."""
+"""`systemctl` and `systemd-run`: ask the guest's init; enabling is a link, as with the real one."""
 
 import json
 import os
@@ -117,7 +117,7 @@ def _mask(name: str, flags: set[str]) -> int:
 
 def _unmask(name: str, _flags: set[str]) -> int:
     link = _UNITS / units.full_name(name)
-    if link.is_symlink() and os.readlink(link) == "/dev/null":
+    if link.is_symlink() and str(link.readlink()) == "/dev/null":
         link.unlink()
         sys.stderr.write(f"Removed {link}.\n")
     return 0
@@ -182,7 +182,7 @@ def _show(names: Sequence[str], arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    """Write a transient unit and start it (`--unit`, `--property`, `--setenv`, `--wait` is not waited for)."""
+    """Write a transient unit and start it (`--unit`, `--property`, `--setenv`)."""
     name, settings = f"run-{os.getpid()}", list[str]()
     while arguments and arguments[0].startswith("-"):
         option, _, value = arguments.pop(0).partition("=")
