@@ -49,7 +49,7 @@ case "$1" in
   daemon-reload) : >"$FIXTURE/reloaded" ;;
   enable) : >"$FIXTURE/started" ;;
   stop | disable) rm -f "$FIXTURE/started" ;;
-  is-active) [ -e "$FIXTURE/started" ] ;;
+  is-active) [ -e "$FIXTURE/started" ] && [ ! -e "$FIXTURE/crash" ] ;;
 esac
 """,
     "iptables": """
@@ -80,6 +80,7 @@ done
     "apt-mark": "",
     "dpkg-query": "echo nvidia-driver-550",
     "sleep": "",
+    "journalctl": "echo 'FATAL: unable to load config'",
     "hostname": "echo shadow-gpu-runner-01",
 }
 _HEAD = '#!/bin/bash\nprintf \'%s\\n\' "$(basename "$0") $*" >>"$FIXTURE/calls"\n'

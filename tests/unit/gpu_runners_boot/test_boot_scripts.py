@@ -258,6 +258,14 @@ def test_guard_has_nothing_to_do_right_after_the_first_boot(machine: Machine) ->
     assert machine.calls == []
 
 
+def test_runner_that_ends_at_once_is_a_failure_with_its_last_words(machine: Machine) -> None:
+    machine.write("crash", "")
+    assert machine.run().returncode == 1
+    assert not machine.started
+    expected = "reason=gitlab-runner stopped after its start: FATAL: unable to load config"
+    assert machine.console[-1] == f"shadow-runner: phase=runner status=failed {expected}"
+
+
 def test_missing_settings_are_named(machine: Machine) -> None:
     ran = machine.shell("load_settings")
     assert ran.returncode == 1

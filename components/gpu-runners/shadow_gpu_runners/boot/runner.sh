@@ -53,11 +53,21 @@ write_config() {
   report ok "${RUNNER_CONFIG} written"
 }
 
+# runner_stays_up: one that cannot read its configuration ends within a second or two.
+runner_stays_up() {
+  local look
+  for look in 1 2 3; do
+    systemctl is-active --quiet "$SHADOW_RUNNER_SERVICE" || return 1
+    [[ "$look" == 3 ]] || sleep 1
+  done
+}
+
 start_runner() {
   begin runner
   : >"${RUN}/gate-passed"
   retry 3 2 systemctl enable --now "$SHADOW_RUNNER_SERVICE" ||
     fail "systemctl enable --now ${SHADOW_RUNNER_SERVICE}: $(last_words "$RETRY_OUTPUT")"
-  systemctl is-active --quiet "$SHADOW_RUNNER_SERVICE" || fail "${SHADOW_RUNNER_SERVICE} stopped right after its start"
+  runner_stays_up ||
+    fail "${SHADOW_RUNNER_SERVICE} stopped after its start: $(last_words "$(journalctl -n 5 --no-pager -o cat -u "$SHADOW_RUNNER_SERVICE" 2>&1)")"
   report ok "${SHADOW_RUNNER_SERVICE} started"
 }

@@ -1,0 +1,100 @@
+"""config.toml is read by GitLab Runner's own parser as we mean it."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localcloud.paths import cache_home
+from shadow_gpu_runners.config_toml import (
+    CacheOptions,
+    DockerOptions,
+    RunnerConfig,
+    RunnerOptions,
+    kinds,
+    render,
+)
+from shadow_gpu_runners.config_toml.kinds import Kind
+
+SAMPLES: dict[Kind, Any] = {
+    Kind.TEXT: "text",
+    Kind.BOOL: True,
+    Kind.INT: 7,
+    Kind.TEXTS: ["one", "two"],
+    Kind.TEXT_TABLE: {"key.with.dots": "value"},
+    Kind.BOOL_TABLE: {"FF_NETWORK_PER_BUILD": True},
+    Kind.LIST_TABLE: {"image:*": ["/dev/fuse"]},
+    Kind.TABLES: [{"name": "redis:8", "alias": "cache", "environment": ["A=b"]}],
+}
+
+
+@pytest.fixture(scope="session")
+def program() -> Path:
+    """Return the program around GitLab Runner's parser; see `scripts/engine --with runner`."""
+    named = os.environ.get("SHADOW_RUNNERCONFIG") or shutil.which("runnerconfig")
+    built = sorted(cache_home().glob("engine-*/bin/runnerconfig"), key=lambda path: path.stat().st_mtime)
+    if not (named or built):
+        pytest.skip("runnerconfig is not built: run `scripts/engine --with runner`")
+    return Path(named) if named else built[-1]
+
+
+@pytest.fixture
+def parsed(program: Path, tmp_path: Path) -> Callable[[str], dict[str, Any]]:
+    """Return what GitLab Runner understands of a text."""
+
+    def parse(text: str) -> dict[str, Any]:
+        path = tmp_path / "config.toml"
+        path.write_text(text)
+        ran = subprocess.run([program, path], capture_output=True, text=True, check=True)
+        found: dict[str, Any] = json.loads(ran.stdout)
+        return found
+
+    return parse
+
+
+def made(**parts: Any) -> str:
+    return render(RunnerConfig(url="https://gitlab.com/", token="glrt-planted", name="gpu-01", **parts))
+
+
+def test_article_s_configuration_is_understood(parsed: Callable[[str], dict[str, Any]]) -> None:
+    found = parsed(made())
+    (runner,) = found["runners"]
+    docker = runner["docker"]
+    assert found["concurrent"] == 1
+    assert (runner["name"], runner["url"], runner["executor"]) == ("gpu-01", "https://gitlab.com/", "docker")
+    assert docker["image"] == "nvidia/cuda:12.1.0-base-ubuntu22.04"
+    assert docker["gpus"] == "all"
+    assert docker["volumes"] == ["/cache"]
+    assert (docker["privileged"], docker["disable_cache"]) == (False, False)
+
+
+@pytest.mark.parametrize("name", sorted(kinds.of(DockerOptions)))
+def test_docker_option_is_taken_with_its_type(parsed: Callable[[str], dict[str, Any]], name: str) -> None:
+    value = SAMPLES[kinds.of(DockerOptions)[name]]
+    found = parsed(made(docker={name: value}))
+    assert found["undecoded"] == []
+
+
+@pytest.mark.parametrize("name", sorted(set(kinds.of(RunnerOptions)) - {"custom_build_dir", "artifact"}))
+def test_runner_option_is_taken_with_its_type(parsed: Callable[[str], dict[str, Any]], name: str) -> None:
+    durations = {"unhealthy_interval", "prepare_timeout", "get_sources_timeout"}
+    value = "90s" if name in durations else SAMPLES[kinds.of(RunnerOptions)[name]]
+    assert parsed(made(options={name: value}))["undecoded"] == []
+
+
+def test_cache_is_taken(parsed: Callable[[str], dict[str, Any]]) -> None:
+    model = next(each for name, each in kinds.nested(CacheOptions).items() if name == "s3")
+    s3 = {name: SAMPLES[kind] for name, kind in kinds.of(model).items()}
+    assert parsed(made(cache={"type": "s3", "shared": True, "s3": s3}))["undecoded"] == []
+
+
+def test_list_of_gpus_is_refused_by_gitlab_runner_too(program: Path, tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(made().replace('gpus = "all"', 'gpus = ["all"]'))
+    ran = subprocess.run([program, path], capture_output=True, text=True, check=False)
+    assert ran.returncode != 0
