@@ -135,7 +135,7 @@ def _action(sim: Simulator, job: Doc, spec: Doc, scope: Scope) -> Doc:
     defaults = _defaults(spec_of(sim, job))
     return {
         "run": as_text(interpolate(spec["run"], scope)),
-        "shell": spec.get("shell", defaults.get("shell", "bash")),
+        "shell": spec.get("shell", defaults.get("shell", "bash -e {0}")),
         "working_directory": as_text(
             interpolate(spec.get("working-directory", defaults.get("working-directory", ".")), scope)
         ),

@@ -90,21 +90,22 @@ def announce_job(sim: Simulator, job: Doc, action: str) -> None:
 def plan(sim: Simulator, run: Doc) -> None:
     """Make the jobs whose needs have ended; complete the run when nothing is left."""
     jobs: Doc = run["spec"]["jobs"]
-    progress = True
-    while progress:
-        progress = False
-        open_keys = {job["job_key"] for job in runs_store.unfinished(sim, run)}
-        for key, spec in jobs.items():
-            if key in run["planned"]:
-                continue
-            if all(need in run["planned"] and need not in open_keys for need in needs_of(spec)):
-                run["planned"].append(key)
-                _make_jobs(sim, run, key)
-                progress = True
+    while (key := _next_key(sim, run, jobs)) is not None:
+        run["planned"].append(key)
+        _make_jobs(sim, run, key)
     _touch(sim, run)
     if len(run["planned"]) == len(jobs) and not runs_store.unfinished(sim, run):
         _complete_run(sim, run)
     sim.wake_runners()
+
+
+def _next_key(sim: Simulator, run: Doc, jobs: Doc) -> str | None:
+    """First job of the file that is not made yet and whose needs have all ended."""
+    unfinished = {job["job_key"] for job in runs_store.unfinished(sim, run)}
+    ended = set(run["planned"]) - unfinished
+    return next(
+        (key for key in jobs if key not in run["planned"] and set(needs_of(jobs[key])) <= ended), None
+    )
 
 
 def _make_jobs(sim: Simulator, run: Doc, key: str) -> None:
