@@ -10,7 +10,11 @@ cloud = openstack.Provider("cloud", cloud=config.require("cloud"))
 
 args: RunnerImageArgs = {"image_name": config.require("image")}
 if config.get("file"):
-    args["upload"] = {"file": config.require("file"), "checksum": config.require("checksum")}
+    args["upload"] = {
+        "file": config.require("file"),
+        "checksum": config.require("checksum"),
+        "disk_format": config.require("format"),
+    }
 
 image = RunnerImage("image", args, pulumi.ResourceOptions(provider=cloud))
 

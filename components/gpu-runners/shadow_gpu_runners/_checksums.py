@@ -14,6 +14,7 @@ PROPERTY = "shadow_gpu_runners_checksum"
 """Image property that holds the expected digest."""
 
 _LENGTHS = {"md5": 32, "sha256": 64, "sha512": 128}
+_QCOW2 = b"QFI\xfb"
 _BY_IMAGE_SERVICE = ("sha512", "md5")
 
 
@@ -54,6 +55,24 @@ def check_file(problems: Problems, path: str, name: str, wanted: Checksum) -> No
             name,
             f"{wanted.algorithm} {wanted.digest}",
             f"it has {found}; download it again",
+        )
+
+
+def check_format(problems: Problems, path: str, name: str, disk_format: str) -> None:
+    """Note a fault when the file `name` is QCOW2 and `disk_format` says otherwise, or the other way round.
+
+    The image service looks too, but only once all of the file has been sent.
+    """
+    try:
+        with Path(name).open("rb") as file:
+            is_qcow2 = file.read(len(_QCOW2)) == _QCOW2
+    except OSError:
+        return
+    if is_qcow2 and disk_format != "qcow2":
+        problems.add(path, disk_format, "qcow2, as the file is", "mend it")
+    if not is_qcow2 and disk_format == "qcow2":
+        problems.add(
+            path, disk_format, "the file's format, which is not qcow2", "set it, for example to 'raw'"
         )
 
 

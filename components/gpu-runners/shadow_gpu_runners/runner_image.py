@@ -158,3 +158,7 @@ def _check_upload(problems: Problems, upload: ImageUploadArgs) -> None:
     wanted = _checksums.parse(problems, "upload.checksum", upload["checksum"], from_url="url" in upload)
     if wanted and "file" in upload:
         _checksums.check_file(problems, "upload.file", upload["file"], wanted)
+    if "file" in upload:
+        _checksums.check_format(
+            problems, "upload.diskFormat", upload["file"], upload.get("disk_format", "qcow2")
+        )

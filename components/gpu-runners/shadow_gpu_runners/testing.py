@@ -5,6 +5,7 @@ for, with its inputs *and* its options (parent, provider, protect, …), which P
 """
 
 import enum
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard, cast
@@ -157,6 +158,8 @@ def record(
         outputs: computed properties of a resource by camelCase name; its inputs are there anyway.
         answer: result of a provider function, or an exception as its failure; an empty result unless given.
     """
+    # As Pulumi's own host does: a failed program leaves futures that nobody asks, which asyncio would log.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     recording = Recording()
     hooks = _Hooks(outputs or _nothing, answer or _nothing, preview)
     pulumi.runtime.set_mocks(

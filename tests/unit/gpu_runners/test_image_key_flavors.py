@@ -43,8 +43,8 @@ def test_an_image_is_looked_up_with_the_newest_first() -> None:
 
 def test_an_upload_is_checked_before_it_is_sent(tmp_path: Path) -> None:
     file = tmp_path / "disk.qcow2"
-    file.write_bytes(b"disk")
-    digest = hashlib.sha256(b"disk").hexdigest()
+    file.write_bytes(b"QFI\xfbdisk")
+    digest = hashlib.sha256(b"QFI\xfbdisk").hexdigest()
     upload = image(upload={"file": str(file), "checksum": f"sha256:{digest}"}).named("img-image")
     assert upload.inputs["visibility"] == "private"
     assert upload.inputs["properties"] == {"shadow_gpu_runners_checksum": f"sha256:{digest}"}
@@ -53,6 +53,29 @@ def test_an_upload_is_checked_before_it_is_sent(tmp_path: Path) -> None:
     assert "deployment=project.stack" in upload.inputs["tags"]
     with pytest.raises(pulumi.InputPropertiesError, match=f"it has {digest}"):
         image(upload={"file": str(file), "checksum": f"sha256:{'0' * 64}"})
+
+
+@pytest.mark.parametrize(
+    ("content", "disk_format", "expected"),
+    [
+        (b"QFI\xfbdisk", "raw", "qcow2, as the file is"),
+        (b"disk", "qcow2", "not qcow2"),
+        (b"disk", "raw", None),
+        (b"QFI\xfbdisk", "qcow2", None),
+    ],
+)
+def test_a_wrong_format_is_told_before_the_upload(
+    tmp_path: Path, content: bytes, disk_format: str, expected: str | None
+) -> None:
+    file = tmp_path / "disk"
+    file.write_bytes(content)
+    checksum = f"md5:{hashlib.md5(content).hexdigest()}"  # noqa: S324 - what the image service computes
+    upload = {"file": str(file), "checksum": checksum, "disk_format": disk_format}
+    if expected is None:
+        assert image(upload=upload).of_type("Image")
+        return
+    with pytest.raises(pulumi.InputPropertiesError, match=expected):
+        image(upload=upload)
 
 
 def uploaded(checksum: str) -> Recording:
