@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from localcloud.openstack import clouds, config, control, layout, stubs
+from localcloud.openstack import clouds, config, control, layout, ready, stubs
 from localcloud.openstack.install import venv
-from localcloud.openstack.services import APIS
+from localcloud.openstack.services import APIS, WORKERS
 from localcloud.paths import state_home
 from localcloud.processes import Service
 from localcloud.world import World, write_private
@@ -74,12 +74,15 @@ def stop(name: str) -> None:
 
 
 def start(name: str, seconds: float = 90) -> None:
-    """Start a service, ending a stand-in that answers errors; returns once it is ready."""
+    """Start a service, ending a stand-in that answers errors; returns once it is ready (a worker: has reported)."""
     chosen = service(name)
     if name in APIS:
         stubs.stub(name).stop()
     chosen.start()
     chosen.wait_ready(seconds)
+    if name in WORKERS:
+        with clouds.connect() as admin:
+            ready.wait_for(admin, control.known(), [name], seconds)
 
 
 def answer(name: str, status: int = 503, retry_after_s: int = 1) -> None:

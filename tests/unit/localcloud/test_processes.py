@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from localcloud.processes import Service, ServiceError, alive, wait_until
 
 SLEEPER = (sys.executable, "-c", "import time; print('up', flush=True); time.sleep(300)")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from localcloud.paths import cache_home, content_hash, state_home
 from localcloud.world import NoWorldError, World
 

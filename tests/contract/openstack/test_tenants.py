@@ -1,0 +1,77 @@
+"""A tenant has what a Shadow customer has: member rights, quotas, an application credential."""
+
+import pytest
+from openstack import exceptions
+
+from localcloud.openstack import clouds, seed, tenants
+from localcloud.openstack.lab import Lab
+from localcloud.world import TENANT_CLOUD
+
+pytestmark = pytest.mark.localcloud
+
+
+@pytest.mark.parametrize("cloud", [TENANT_CLOUD, "contract-openstack"])
+def test_a_tenant_cannot_create_flavors(lab: Lab, cloud: str) -> None:
+    with clouds.connect(cloud) as tenant, pytest.raises(exceptions.ForbiddenException):
+        tenant.compute.create_flavor(name="mine", vcpus=1, ram=512, disk=0)
+
+
+def test_the_stack_tenant_sees_every_flavor_image_and_volume_type() -> None:
+    with clouds.connect(TENANT_CLOUD) as tenant:
+        assert {flavor.name for flavor in seed.flavors()} <= {
+            flavor.name for flavor in tenant.compute.flavors(details=False)
+        }
+        assert tenant.image.find_image(seed.IMAGE).visibility == "public"
+        assert set(seed.VOLUME_TYPES) <= {kind.name for kind in tenant.block_storage.types()}
+        assert {zone.name for zone in tenant.compute.availability_zones()} >= {"zone-a", "zone-b"}
+
+
+def test_the_stack_tenant_is_no_administrator() -> None:
+    with clouds.connect(TENANT_CLOUD) as tenant:
+        assert tenant.config.get_auth_args()["application_credential_id"]
+        token_roles = tenant.session.auth.get_access(tenant.session).role_names
+    assert "admin" not in token_roles
+    assert "member" in token_roles
+
+
+def test_quotas_are_those_asked_for() -> None:
+    tenant = tenants.make("contract-quotas", {"instances": 1, "volumes": 2, "port": 3})
+    try:
+        with tenant.connect() as connection:
+            assert connection.compute.get_limits().absolute.instances == 1
+            assert connection.block_storage.get_limits().absolute.max_total_volumes == 2
+            assert connection.network.get_quota(tenant.project_id).ports == 3
+    finally:
+        tenant.delete()
+
+
+def test_leftovers_names_everything_and_delete_removes_it() -> None:
+    tenant = tenants.make("contract-leftovers")
+    lab = Lab.open(tenant)
+    lab.connection.compute.create_keypair(name="key")
+    lab.connection.network.create_security_group(name="group")
+    lab.connection.block_storage.create_volume(size=1, name="disk", volume_type="Silver")
+    lab.create("forgotten", "micro-c1m2")
+    kinds = {item.partition(" ")[0] for item in tenant.leftovers()}
+    assert kinds >= {"server", "network", "security", "volume", "keypair"}
+    lab.connection.close()
+    tenant.delete()
+    assert "contract-leftovers" not in clouds.entries()
+    with clouds.connect() as admin:
+        assert clouds.identity(admin).find_project("contract-leftovers") is None
+        assert list(admin.network.ports(project_id=tenant.project_id)) == []
+        assert [
+            volume for volume in admin.block_storage.volumes(all_projects=True) if volume.name == "disk"
+        ] == []
+
+
+def test_making_a_tenant_again_gives_a_new_credential() -> None:
+    first = tenants.make("contract-again")
+    old = clouds.entries()["contract-again"]
+    second = tenants.make("contract-again")
+    try:
+        assert second == first
+        assert clouds.entries()["contract-again"]["auth"] != old["auth"]
+        assert second.leftovers() == []
+    finally:
+        second.delete()
