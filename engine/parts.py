@@ -123,7 +123,11 @@ OPTIONAL = (
         "YAML language host",
         YAML,
         ("pulumi-language-yaml",),
-        GoBuild("yaml", "github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml"),
+        GoBuild(
+            "cli",
+            "github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml",
+            (("github.com/pulumi/pulumi-yaml/pkg/version.Version", f"v{YAML}"),),
+        ),
     ),
     Part(
         "nodejs",

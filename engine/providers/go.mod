@@ -9,10 +9,23 @@ require (
 )
 
 require (
+	github.com/bored-engineer/github-conditional-http-transport v0.0.2 // indirect
+	github.com/bored-engineer/github-conditional-http-transport/bbolt v0.0.1 // indirect
 	github.com/go-jose/go-jose/v3 v3.0.5 // indirect
+	github.com/gofri/go-github-ratelimit/v2 v2.0.2 // indirect
+	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
 	github.com/google/go-github/v82 v82.0.0 // indirect
-	github.com/shurcooL/githubv4 v0.0.0-20221126192849-0b5c4c7994eb // indirect
-	github.com/shurcooL/graphql v0.0.0-20220606043923-3cf50f8a0a29 // indirect
+	github.com/google/go-github/v88 v88.0.0 // indirect
+	github.com/hashicorp/go-plugin v1.8.0 // indirect
+	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
+	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
+	github.com/hashicorp/terraform-registry-address v0.4.0 // indirect
+	github.com/hashicorp/yamux v0.1.2 // indirect
+	github.com/jferrl/go-githubauth v1.7.0 // indirect
+	github.com/oklog/run v1.2.0 // indirect
+	github.com/shurcooL/githubv4 v0.0.0-20260209031235-2402fdf4a9ed // indirect
+	github.com/shurcooL/graphql v0.0.0-20240915155400-7ee5256398cf // indirect
+	go.etcd.io/bbolt v1.4.3 // indirect
 )
 
 require (
@@ -125,7 +138,7 @@ require (
 	github.com/iancoleman/strcase v0.3.0 // indirect
 	github.com/imdario/mergo v0.3.15 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	github.com/integrations/terraform-provider-github/v6 v6.11.1
+	github.com/integrations/terraform-provider-github/v6 v6.13.0
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/kevinburke/ssh_config v1.6.0 // indirect
 	github.com/klauspost/compress v1.18.7 // indirect

@@ -20,7 +20,7 @@ var renamed = map[string]string{"github_app": "index/getGithubApp"}
 
 // Info describes the plugin: every type of the Terraform provider, named by the rule that the official plugin follows.
 func Info() tfbridge.ProviderInfo {
-	provider := shimv2.NewProvider(github.Provider())
+	provider := shimv2.NewProvider(github.NewProvider(Version, "")())
 	return plugin.Info("github", Version, provider, plugin.Table{
 		Resources:   places(provider.ResourcesMap(), ""),
 		DataSources: places(provider.DataSourcesMap(), "get"),
