@@ -13,7 +13,11 @@ def github_runner_group(settings: GitHub, secrets: Secrets) -> GitHubRunnerGroup
     provider = pulumi_github.Provider(
         "github", owner=settings.owner, base_url=base_url, token=secrets.github_token
     )
-    args: GitHubRunnerGroupArgs = {"group_name": settings.group, "visibility": settings.visibility}
+    args: GitHubRunnerGroupArgs = {
+        "group_name": settings.group,
+        "visibility": settings.visibility,
+        "labels": settings.labels,
+    }
     if settings.repositories:
         args["repositories"] = settings.repositories
     if settings.workflows:

@@ -115,7 +115,7 @@ class GitHub(_Section):
     """API of an Enterprise server; GitHub's own when empty."""
     group: str = "shadow-gpu"
     """Name of the runner group."""
-    visibility: Literal["all", "selected", "private"] = "selected"
+    visibility: Literal["all", "selected"] = "selected"
     """Which repositories may use the group."""
     repositories: list[str] = []
     """Names of the repositories for visibility `selected`."""
@@ -123,8 +123,10 @@ class GitHub(_Section):
     """Workflows that alone may use the group, as `owner/repo/path@ref`."""
     webhook: Webhook | None = None
     """Webhook of the organisation; none when left out."""
+    labels: list[str] = ["self-hosted", "shadow-gpu"]
+    """Labels of the runners, given to workflows as the variable SHADOW_GPU_LABELS."""
     variables: dict[str, str] = {}
-    """Actions variables of the organisation."""
+    """Further Actions variables of the organisation."""
 
 
 class Settings(_Section):
@@ -245,7 +247,7 @@ def _github_faults(github: GitHub | None, secrets: Mapping[str, object]) -> list
     if github.visibility == "selected" and not github.repositories:
         faults.append(
             f"  {NAMESPACE}:github.repositories: got none, expected at least one repository name for"
-            " visibility 'selected'; name them or set github.visibility to 'all' or 'private'"
+            " visibility 'selected'; name them or set github.visibility to 'all'"
         )
     return faults
 

@@ -18,7 +18,7 @@ def run(console: Console) -> int:
     began = time.monotonic()
     sha = project.push(world)
     started = pipeline.of_commit(target, sha)
-    console.print(f"pushed {sha[:8]} to {project.GROUP}/{project.NAME}; pipeline {started.web_url}")
+    console.print(f"pushed {sha[:8]} to {project.GROUP}/{project.NAME}: {started.web_url}", soft_wrap=True)
     watched = pipeline.job(target, started, JOB)
     for text in pipeline.follow(target, watched):
         screen.show_log(console, text)

@@ -3,12 +3,14 @@
 import json
 import re
 import subprocess
+from collections.abc import Iterable
 from typing import Any
 
 from gitlab.v4.objects import ProjectJob, ProjectPipeline
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
+from rich.text import Text
 
 # GitLab marks foldable parts of a job's log so; they mean nothing outside its page.
 _SECTION = re.compile(r"(\x1b\[0K)?section_(start|end):\d+:[^\r\n]*\r?(\x1b\[0K)?")
@@ -45,27 +47,41 @@ def stack_outputs() -> dict[str, Any]:
 
 def show_stack(console: Console, outputs: dict[str, Any]) -> None:
     """Print the instances, the runner registrations, the cost and the next commands."""
-    table = Table(
-        "instance", "market", "flavor", "address", "EUR/h", title="What was built", title_justify="left"
-    )
+    console.print()
+    table = Table("instance", "flavor", "address", title="What was built", title_justify="left", min_width=78)
     for entry in outputs["instances"]:
-        price = entry["eurPerHour"] or "no price"
-        table.add_row(entry["name"], entry["market"], entry["flavor"], entry["address"], price)
+        table.add_row(entry["name"], entry["flavor"], entry["address"])
     console.print(table)
     for label, key in (("GitLab runner", "gitlabRunner"), ("GitHub runner group", "githubRunnerGroup")):
-        if outputs.get(key):
-            details = ", ".join(f"{name} {value}" for name, value in outputs[key].items())
+        if key in outputs:
+            details = ", ".join(f"{name} {_plain(value)}" for name, value in outputs[key].items())
             console.print(f"{label}: {details}", markup=False)
-    console.print(Panel(_cost_text(outputs["monthlyCost"]), title="What it costs", title_align="left"))
-    console.print(Panel(_NEXT, title="Next", title_align="left"))
+    console.print(Panel(_cost(outputs["monthlyCost"]), title="What it costs", title_align="left", width=100))
+    console.print(Panel(_next(), title="Next", title_align="left", width=100))
 
 
-def _cost_text(cost: dict[str, Any]) -> str:
-    return "\n".join(f"{name}: {value}" for name, value in cost.items())
+def _plain(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-_NEXT = """eval "$(scripts/env)"            use this cloud from your shell
-pulumi preview                   after an edit of Pulumi.dev.yaml, for example count: 3
-scripts/quickstart               again: brings everything up to date and runs the pipeline again
-scripts/localcloud status        what runs; GitLab's and GitHub's pages are at the addresses it prints
-pulumi destroy; scripts/localcloud down"""
+def _grid(rows: Iterable[tuple[str, str]]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    for label, value in rows:
+        grid.add_row(Text(label), Text(value))
+    return grid
+
+
+def _cost(cost: dict[str, Any]) -> Table:
+    return _grid((name, str(value)) for name, value in cost.items())
+
+
+def _next() -> Table:
+    return _grid(
+        (
+            ('eval "$(scripts/env)"', "use this cloud from your shell"),
+            ("pulumi preview", "after an edit of Pulumi.dev.yaml, for example count: 3"),
+            ("scripts/quickstart", "again: brings everything up to date and runs the pipeline"),
+            ("scripts/localcloud status", "what runs, and where the forges' pages are"),
+            ("pulumi destroy", "removes all of it; scripts/localcloud down stops the cloud"),
+        )
+    )
