@@ -19,6 +19,7 @@ from localcloud.gitlab.triggers import after_push
 from localcloud.gitlab.variables import is_protected
 
 CHUNK = 64 * 1024
+NOT_ALLOWED = "You are not allowed to push code to this project."
 DENIED = PlainTextResponse(
     "HTTP Basic: Access denied. If a password was provided for Git authentication, the password was incorrect or you're "
     "required to use a token instead of a password.",
@@ -51,8 +52,8 @@ def authorise(instance: Instance, request: Request, service: str) -> Access | Re
     """Check token, visibility and level; gives the response of a refusal."""
     try:
         user = _user(instance, request, service)
-    except ApiError:
-        return DENIED
+    except ApiError as error:
+        return PlainTextResponse(NOT_ALLOWED, 403) if error.status == 403 else DENIED
     project = instance.store.one("projects", full_path=request.path_params["path"])
     level = access.level_in_project(instance, user, project) if project else 0
     if project is None or not access.can_see(user, level, project["visibility"]):
@@ -60,7 +61,7 @@ def authorise(instance: Instance, request: Request, service: str) -> Access | Re
         return PlainTextResponse(text, 404) if user else DENIED
     pushing = service == "git-receive-pack"
     if pushing and (user is None or level < access.DEVELOPER):
-        return PlainTextResponse("You are not allowed to push code to this project.", 403) if user else DENIED
+        return PlainTextResponse(NOT_ALLOWED, 403) if user else DENIED
     return Access(project, user, service)
 
 
