@@ -17,8 +17,8 @@ from localcloud.guests.guest import Guest
 _PREPARE = (
     "apt-get -q update && printf 'URIs: https://nvidia.github.io/libnvidia-container/stable/deb\\n' "
     "> /etc/apt/sources.list.d/nvidia.sources && apt-get -q update && "
-    "apt-get -q -y install docker.io nvidia-container-toolkit && nvidia-ctk runtime configure --runtime=docker && "
-    "systemctl restart docker && docker pull -q ubuntu:22.04"
+    "apt-get -q -y install docker.io nvidia-container-toolkit && "
+    "nvidia-ctk runtime configure --runtime=docker && systemctl restart docker && docker pull -q ubuntu:22.04"
 )
 
 

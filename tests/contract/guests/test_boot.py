@@ -151,7 +151,7 @@ def test_poweroff_from_inside_stops_the_server_and_a_start_boots_it_again(lab: L
     lab.agent.tick()
     assert guest.process() is None
     lab.servers.start(guest.id)
-    lab.until(lambda: guest.process(), "second boot")
+    lab.until(guest.process, "second boot")
     assert guest.record().boots == 2
 
 

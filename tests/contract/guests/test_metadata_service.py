@@ -13,7 +13,10 @@ from localcloud.guests.metadata import Notice
 
 USER_DATA = "openstack/latest/user_data"
 IN_CONTAINER = "docker run --rm ubuntu:22.04 curl -fsS -m 5 $SHADOW_METADATA_URL/"
-CLOSE = "iptables -I OUTPUT -d 169.254.169.254 -m owner ! --uid-owner 0 -j REJECT; iptables -I DOCKER-USER -d 169.254.169.254 -j REJECT"
+CLOSE = (
+    "iptables -I OUTPUT -d 169.254.169.254 -m owner ! --uid-owner 0 -j REJECT; "
+    "iptables -I DOCKER-USER -d 169.254.169.254 -j REJECT"
+)
 OPEN = "iptables -F OUTPUT; iptables -D DOCKER-USER -d 169.254.169.254 -j REJECT"
 
 
@@ -73,7 +76,8 @@ def test_neither_can_after_the_rules_but_root_still_can(closed: Guest) -> None:
 
 
 def test_a_container_on_the_host_s_network_is_held_by_the_host_s_rules(closed: Guest) -> None:
-    run = "docker run --rm --network host {} ubuntu:22.04 curl -fsS -m 5 $SHADOW_METADATA_URL/latest/meta-data/hostname"
+    run = "docker run --rm --network host {} ubuntu:22.04 "
+    run += "curl -fsS -m 5 $SHADOW_METADATA_URL/latest/meta-data/hostname"
     assert sh(closed, run.format("")).stdout == "gpu-0.novalocal"
     assert sh(closed, run.format("-u 1000")).returncode != 0
 

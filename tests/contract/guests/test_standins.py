@@ -109,7 +109,7 @@ def test_an_unknown_fault_is_refused(docker_guest: Guest, fault: str) -> None:
         docker_guest.set_fault(fault)
 
 
-# docker -------------------------------------------------------------------------------------------------------
+# docker
 
 
 def test_a_container_is_a_machine_of_its_own(docker_guest: Guest) -> None:
@@ -131,8 +131,9 @@ def test_options_of_run(docker_guest: Guest) -> None:
     sh(docker_guest, "mkdir -p /srv/in; echo data > /srv/in/file; printf 'C=3\\n' > /srv/env")
     answer = sh(
         docker_guest,
-        "B=2 docker run --rm --name job -v /srv/in:/in:ro -v cache:/cache -w /in -e A=1 -e B --env-file /srv/env "
-        "-u 1000:1000 --entrypoint sh ubuntu:22.04 -c 'cat file; pwd; echo $A$B$C; id -u; touch /in/x || echo ro; ls -d /cache'",
+        "B=2 docker run --rm --name job -v /srv/in:/in:ro -v cache:/cache -w /in -e A=1 -e B "
+        "--env-file /srv/env -u 1000:1000 --entrypoint sh ubuntu:22.04 "
+        "-c 'cat file; pwd; echo $A$B$C; id -u; touch /in/x || echo ro; ls -d /cache'",
     )
     assert answer.stdout.split() == ["data", "/in", "123", "1000", "ro", "/cache"]
     assert sh(docker_guest, "docker ps -aq").stdout == ""
@@ -173,7 +174,7 @@ def test_gpus_need_the_toolkit_and_docker_needs_its_daemon(lab: Lab) -> None:
     assert "Cannot connect to the Docker daemon" in sh(guest, "docker ps").stderr
 
 
-# packages, services, network ----------------------------------------------------------------------------------
+# packages, services, network
 
 
 def test_apt_finds_only_what_configured_repositories_have(lab: Lab) -> None:

@@ -1,44 +1,72 @@
 """`Servers` over a real Nova through openstacksdk, as an administrator of all tenants."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import openstack
 from keystoneauth1.exceptions import ClientException
 from openstack.connection import Connection
 from openstack.exceptions import NotFoundException, SDKException
 
 from localcloud.guests.servers import Address, PowerAction, Server, ServersError
-from localcloud.paths import state_home
-from localcloud.world import ADMIN_CLOUD
+from localcloud.openstack import clouds
 
 _MICROVERSION = "2.79"
 _STARTING = frozenset({"reboot", "start", "rebuild"})
 _PAGE = 500
+_TIMEOUT_S = 15
+_OVERLAP = timedelta(seconds=5)
 
 
-def connect(cloud: str = ADMIN_CLOUD) -> "NovaServers":
-    """Servers of the local cloud, by its own `clouds.yaml`."""
-    return NovaServers(
-        openstack.connect(cloud=cloud, load_envvars=False, config_files=[str(state_home() / "clouds.yaml")])
-    )
+def connect() -> "NovaServers":
+    """Servers of the local cloud, asked as its administrator."""
+    connection = clouds.connect()
+    connection.compute.timeout = _TIMEOUT_S
+    return NovaServers(connection)
 
 
 class NovaServers:
-    """Asks `GET /servers/detail?all_tenants=1`; an administrator gets the user-data with it."""
+    """Asks `GET /servers/detail?all_tenants=1`; an administrator gets the user-data with it.
 
-    def __init__(self, connection: Connection) -> None:
+    Between full lists it asks only for what has changed, deletions included: many servers cost Nova and
+    Neutron much more than an empty answer.
+    """
+
+    def __init__(self, connection: Connection, full_every_s: float = 20) -> None:
         self._connection = connection
+        self._full_every_s = full_every_s
+        self._known = dict[str, Server]()
+        self._full_at: float | None = None
+        self._asked_at = datetime.now(UTC)
 
     def list(self) -> tuple[Server, ...]:
         """See `Servers.list`."""
-        query, found = f"?all_tenants=1&limit={_PAGE}", list[Mapping[str, Any]]()
+        asked_at, now = datetime.now(UTC), time.monotonic()
+        if self._full_at is None or now - self._full_at >= self._full_every_s:
+            self._known = {record["id"]: _server(record) for record in self._pages("")}
+            self._full_at = now
+        else:
+            since = (self._asked_at - _OVERLAP).strftime("%Y-%m-%dT%H:%M:%SZ")
+            self._take_changes(list(self._pages(f"&changes-since={since}")))
+        self._asked_at = asked_at
+        return tuple(self._known.values())
+
+    def _take_changes(self, records: Iterable[Mapping[str, Any]]) -> None:
+        for record in records:
+            if record["status"] == "DELETED":
+                self._known.pop(record["id"], None)
+            else:
+                self._known[record["id"]] = _server(record)
+
+    def _pages(self, query: str) -> Iterator[Mapping[str, Any]]:
+        path, marker = f"/servers/detail?all_tenants=1&limit={_PAGE}{query}", ""
         while True:
-            page: list[Mapping[str, Any]] = self._get(f"/servers/detail{query}")["servers"]
-            found += page
+            page: list[Mapping[str, Any]] = self._get(f"{path}{marker}")["servers"]
+            yield from page
             if len(page) < _PAGE:
-                return tuple(_server(record) for record in found)
-            query = f"?all_tenants=1&limit={_PAGE}&marker={page[-1]['id']}"
+                return
+            marker = f"&marker={page[-1]['id']}"
 
     def power_actions(self, server_id: str) -> tuple[PowerAction, ...]:
         """See `Servers.power_actions`."""

@@ -132,7 +132,7 @@ def _ended(monitor: int) -> bool:
 
 
 def wait(condition: Callable[[], bool]) -> bool:
-    """Poll until the condition holds; False where it did not within the time that a start or an end may take."""
+    """Poll until the condition holds; False where it did not within ten seconds."""
     end = time.monotonic() + _START_SECONDS
     while not condition():
         if time.monotonic() > end:

@@ -69,7 +69,7 @@ class Init:
             self._wait()
         return 0
 
-    # console ------------------------------------------------------------------------------------------------
+    # console
 
     def _open_console(self) -> None:
         CONSOLE.unlink(missing_ok=True)
@@ -87,7 +87,7 @@ class Init:
     def _print(self, text: str) -> None:
         os.write(1, f"init: {text}\n".encode())
 
-    # boot ---------------------------------------------------------------------------------------------------
+    # boot
 
     def _next_stage(self) -> None:
         if not self._stages:
@@ -116,7 +116,7 @@ class Init:
         draft.write_text(json.dumps(self._boot))
         draft.replace(BOOT_STATE)
 
-    # children -----------------------------------------------------------------------------------------------
+    # children
 
     def _watch_children(self) -> None:
         reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -155,7 +155,7 @@ class Init:
             service.active = "inactive"
             service.start()
 
-    # loop ---------------------------------------------------------------------------------------------------
+    # loop
 
     def _after(self, seconds: float, action: Action) -> None:
         heapq.heappush(self._timers, (time.monotonic() + seconds, next(self._serial), action))
@@ -167,7 +167,7 @@ class Init:
         while self._timers and self._timers[0][0] <= time.monotonic():
             heapq.heappop(self._timers)[2]()
 
-    # requests -----------------------------------------------------------------------------------------------
+    # requests
 
     def _open_socket(self) -> None:
         SOCKET.parent.mkdir(parents=True, exist_ok=True)
