@@ -5,14 +5,17 @@ that run on demand as an input, and this reads them out of the errors of the `up
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Reason = Literal["no capacity", "quota", "other"]
-"""Why an instance could not be made."""
+Reason = Literal["no capacity", "quota", "in error", "other"]
+"""Why an instance could not be made; `in error` is a server whose fault only Nova can tell."""
 
 # Nova's and the provider's words.
+_IN_ERROR = ("unexpected state 'ERROR'", "is in state ERROR")
+_SERVER_ID = re.compile(r"\(([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\)")
 _NO_CAPACITY = ("No valid host", "Exhausted all hosts", "not enough hosts", "NoValidHost", "no capacity")
 _QUOTA = ("Quota exceeded", "quota exceeded", "TooManyInstances", "exceeds quota", "Exceeded quota")
 _INSTANCE = "openstack:compute/instance:Instance::"
@@ -29,7 +32,10 @@ class Failure:
     """Why, told from the message."""
 
     message: str
-    """The engine's first line about it."""
+    """The line that tells it."""
+
+    server_id: str = ""
+    """ID of the server, where one was made; its fault is in `openstack server show -c fault <id>`."""
 
     @property
     def name(self) -> str:
@@ -53,10 +59,11 @@ class Proposal:
     """Failures that another market does not mend."""
 
 
-def failures(events: Iterable[Mapping[str, Any]]) -> list[Failure]:
+def failures(events: Iterable[Mapping[str, Any]], faults: Mapping[str, str] | None = None) -> list[Failure]:
     """Return the instances that `events` say could not be made.
 
-    `events` are lines of `pulumi up --event-log FILE`, or diagnostics of a preview's or update's JSON.
+    `events` are the lines of `pulumi up --json`, or diagnostics of a preview's JSON. `faults` has Nova's
+    fault message by server ID: the provider leaves it out, and without it a server is just `in error`.
     """
     found: dict[str, Failure] = {}
     for event in events:
@@ -64,15 +71,24 @@ def failures(events: Iterable[Mapping[str, Any]]) -> list[Failure]:
         urn, message = str(diagnostic.get("urn") or ""), str(diagnostic.get("message") or "")
         if diagnostic.get("severity") != "error" or _INSTANCE not in urn:
             continue
-        failure = Failure(urn, _reason(message), message.strip().partition("\n")[0])
+        failure = _failure(urn, message, faults or {})
         # The engine says "update failed" after the provider's own words: keep the more telling one.
         if urn not in found or found[urn].reason == "other":
             found[urn] = failure
     return list(found.values())
 
 
+def _failure(urn: str, message: str, faults: Mapping[str, str]) -> Failure:
+    match = _SERVER_ID.search(message)
+    server_id = match[1] if match else ""
+    told = faults.get(server_id, message)
+    lines = told.strip().splitlines() or [""]
+    telling = next((line for line in lines if _reason(line) != "other"), lines[0])
+    return Failure(urn, _reason(told), telling.strip(), server_id)
+
+
 def read_event_log(text: str) -> list[Mapping[str, Any]]:
-    """Return the events in a log of one JSON object a line; a last line cut short by a kill is left out."""
+    """Return the events of `pulumi up --json`, one a line; a line cut short by a kill is left out."""
     events: list[Mapping[str, Any]] = []
     for line in text.splitlines():
         try:
@@ -98,4 +114,6 @@ def propose(found: Iterable[Failure], prefixes: Mapping[str, str] | None = None)
 def _reason(message: str) -> Reason:
     if any(word in message for word in _QUOTA):
         return "quota"
-    return "no capacity" if any(word in message for word in _NO_CAPACITY) else "other"
+    if any(word in message for word in _NO_CAPACITY):
+        return "no capacity"
+    return "in error" if any(word in message for word in _IN_ERROR) else "other"

@@ -259,7 +259,7 @@ class InstanceGroup(pulumi.ComponentResource):
         floating: dict[str, pulumi.Output[str] | None],
     ) -> None:
         self.names = pulumi.Output.from_input(list(ports))
-        self.instance_ids = _resolved({name: vm.id for name, vm in self._servers.items()})
+        self.instance_ids = _resolved({name: _usable(name, vm) for name, vm in self._servers.items()})
         self.addresses = _resolved({name: port.all_fixed_ips.apply(_first) for name, port in ports.items()})
         self.floating_addresses = _resolved(
             {name: address for name, address in floating.items() if address is not None}
@@ -276,6 +276,28 @@ class InstanceGroup(pulumi.ComponentResource):
 def _resolved(values: Mapping[str, pulumi.Input[str]]) -> pulumi.Output[dict[str, str]]:
     names = list(values)
     return pulumi.Output.all(*values.values()).apply(lambda known: dict(zip(names, known, strict=True)))
+
+
+def _usable(name: str, server: openstack.compute.Instance) -> pulumi.Output[str]:
+    """Return the ID of `server`. One in state ERROR fails the run: the provider would take it as it is."""
+
+    def check(known: list[str | None]) -> str:
+        if known[1] == "error":
+            message = (
+                f"server {name} ({known[0]}) is in state ERROR, expected ACTIVE; "
+                f"see why with `openstack server show -c fault {known[0]}`, "
+                f"then make it anew with `pulumi up --replace '**::{known[2]}'`"
+            )
+            pulumi.log.error(message, server)
+            # An error in the log alone leaves the exit status at 0.
+            raise pulumi.RunError(f"server {name} is not usable")
+        return str(known[0])
+
+    return pulumi.Output.all(server.id, server.power_state, server.urn.apply(_logical_name)).apply(check)
+
+
+def _logical_name(urn: str) -> str:
+    return urn.rpartition("::")[2]
 
 
 def _first(addresses: Sequence[str]) -> str:

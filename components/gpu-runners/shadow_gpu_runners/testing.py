@@ -108,7 +108,7 @@ class Recording:
     """What a program asked of the engine."""
 
     resources: list[Registration] = field(default_factory=list[Registration])
-    """Resources in the order they were registered, components included."""
+    """Resources, components included; the order is the engine's, and varies."""
 
     invocations: list[Invocation] = field(default_factory=list[Invocation])
     """Provider functions in the order they were called."""
@@ -131,8 +131,9 @@ class Recording:
         return found[0]
 
     def of_type(self, token: str) -> list[Registration]:
-        """Return the resources whose type token is `token` or ends with `:token`."""
-        return [known for known in self.resources if known.type == token or known.type.endswith(f":{token}")]
+        """Return the resources whose type token is `token` or ends with `:token`, by name."""
+        found = (known for known in self.resources if known.type == token or known.type.endswith(f":{token}"))
+        return sorted(found, key=lambda known: known.name)
 
     def outputs_of(self, name: str) -> Mapping[str, Any]:
         """Return the outputs that the component called `name` registered."""

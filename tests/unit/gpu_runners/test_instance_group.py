@@ -4,10 +4,10 @@ from typing import Any, cast
 
 import pulumi
 import pytest
-from unit.gpu_runners.helpers import faults, run
+from unit.gpu_runners.helpers import cloud, computed, faults, run
 
 from shadow_gpu_runners import InstanceGroup, InstanceGroupArgs
-from shadow_gpu_runners.testing import Recording, Registration
+from shadow_gpu_runners.testing import Recording, Registration, record
 
 ARGS: InstanceGroupArgs = {
     "count": 3,
@@ -226,3 +226,23 @@ def test_ids_from_gpu_flavors_take_the_place_of_the_look_up() -> None:
     recording = group(flavor_ids={name: "id-1"})
     assert not recording.invocations
     assert servers(recording)[0].inputs["flavorName"] == name
+
+
+@pytest.mark.parametrize("state", ["active", "shutoff", None])
+def test_a_server_in_another_state_is_taken_as_it_is(state: str | None) -> None:
+    recording = with_power_state(state)
+    assert recording.outputs_of("ci")["instanceIds"]["ci-02"] == "ci-02-id"
+
+
+def test_a_server_in_error_fails_the_run_with_the_way_out(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(pulumi.RunError, match="ci-02 is not usable"):
+        with_power_state("error")
+    assert "`openstack server show -c fault ci-02-id`" in caplog.text
+    assert "`pulumi up --replace '**::ci-02'`" in caplog.text
+
+
+def with_power_state(state: str | None) -> Recording:
+    def outputs(resource: Registration) -> dict[str, Any]:
+        return {"powerState": state} if resource.name == "ci-02" and state else dict(computed(resource))
+
+    return record(lambda: InstanceGroup("ci", ARGS), answer=cloud, outputs=outputs)

@@ -97,3 +97,26 @@ def test_diagnostics_of_a_json_digest_are_read_as_well() -> None:
         failures([{"urn": "urn:pulumi:x::y::pulumi:pulumi:Stack::z", "severity": "error", "message": "m"}])
         == []
     )
+
+
+SERVER = "788034bd-b14f-418a-813d-2e6d2cc1dce0"
+# As the engine and the provider wrote it when Nova found no host.
+ASYNCHRONOUS = (
+    f"  sdk-v2/provider2.go:571: sdk.helper_schema: Error waiting for instance ({SERVER}) to become ready: "
+    "unexpected state 'ERROR', wanted target 'ACTIVE'. last error: %!s(<nil>): provider=openstack@5.5.3\n"
+)
+
+
+def test_a_server_that_ends_in_error_needs_novas_word_for_the_reason() -> None:
+    events = read_event_log(
+        "\n".join([event("ci-01", ASYNCHRONOUS), event("ci-01", "1 error occurred:\n\t* creating")])
+    )
+    (unknown,) = failures(events)
+    assert (unknown.reason, unknown.server_id) == ("in error", SERVER)
+    assert propose([unknown]).fallback == {}
+    (known,) = failures(
+        events, {SERVER: "Exceeded maximum number of retries. Exhausted all hosts available for x."}
+    )
+    assert known.reason == "no capacity"
+    assert "Exhausted all hosts" in known.message
+    assert propose([known]).fallback == {"ci": ("ci-01",)}
