@@ -22,7 +22,7 @@ _OVERLAP = timedelta(seconds=5)
 def connect() -> "NovaServers":
     """Servers of the local cloud, asked as its administrator."""
     connection = clouds.connect()
-    connection.compute.timeout = _TIMEOUT_S
+    connection.session.timeout = _TIMEOUT_S
     return NovaServers(connection)
 
 

@@ -9,11 +9,13 @@ from pathlib import Path
 from localcloud.guests import cloud_init
 
 _SYSTEM_PYTHON = "/usr/bin/python3"
-_FAULT = re.compile(r"^\s*(?:# )?E\d+:?\s|:\s")
+_HEADING = "Cloud config schema errors: "
+_NEXT_FAULT = re.compile(r", (?=[\w.-]+: )")
+_RUN = "import sys; from cloudinit.cmd.main import main; sys.argv[0] = 'cloud-init'; sys.exit(main())"
 
 
 def validate(user_data: str) -> list[str]:
-    """Faults that cloud-init finds in a document, each with its place; empty for a valid one.
+    """Faults that cloud-init finds in a document, each as `place: what`; empty for a valid one.
 
     Raises:
         cloud_init.CloudInitError: cloud-init could not be fetched.
@@ -22,16 +24,20 @@ def validate(user_data: str) -> list[str]:
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as document:
         document.write(user_data)
         document.flush()
-        code = "import sys; from cloudinit.cmd.main import main; sys.argv[0] = 'cloud-init'; sys.exit(main())"
         python = _SYSTEM_PYTHON if Path(_SYSTEM_PYTHON).exists() else sys.executable
         ran = subprocess.run(
-            [python, "-s", "-c", code, "schema", "--config-file", document.name],
+            [python, "-s", "-c", _RUN, "schema", "--config-file", document.name],
             env=cloud_init.environment(unpacked),
             capture_output=True,
             text=True,
             check=False,
         )
-    if ran.returncode == 0:
-        return []
-    said = f"{ran.stdout}\n{ran.stderr}".replace(document.name, "user-data")
-    return [line.strip() for line in said.splitlines() if _FAULT.search(line)] or [said.strip()]
+        said = f"{ran.stdout}\n{ran.stderr}".replace(document.name, "user-data")
+    return [] if ran.returncode == 0 else _faults(said)
+
+
+def _faults(said: str) -> list[str]:
+    _, heading, faults = said.partition(_HEADING)
+    if not heading:
+        return [said.strip()]
+    return [fault.strip() for fault in _NEXT_FAULT.split(faults.strip())]

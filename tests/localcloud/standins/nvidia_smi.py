@@ -103,16 +103,16 @@ def _query(gpus: Gpus, names: Sequence[str], arguments: Sequence[str]) -> int:
         sys.stdout.write("\"--format=\" switch is missing. Please run 'nvidia-smi -h' for help.\n\n")
         return 2
     if "noheader" not in style:
-        sys.stdout.write(", ".join(_header(gpus, name, style) for name in names) + "\n")
+        sys.stdout.write(", ".join(_header(gpus, name) for name in names) + "\n")
     show: Callable[[tuple[str, str]], str] = (lambda pair: pair[0]) if "nounits" in style else ("".join)
     for index in range(gpus.visible):
         sys.stdout.write(", ".join(show(_field(gpus, name, index)) for name in names) + "\n")
     return 0
 
 
-def _header(gpus: Gpus, name: str, style: Sequence[str]) -> str:
+def _header(gpus: Gpus, name: str) -> str:
     unit = _field(gpus, name, 0)[1].strip()
-    return f"{name} [{unit}]" if unit and "nounits" in style else name
+    return f"{name} [{unit}]" if unit else name
 
 
 def _table(gpus: Gpus) -> str:
