@@ -1,0 +1,102 @@
+"""Findings of the policy rules: from the engine where it reports them, else from the same rules run here."""
+
+import importlib
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from preview.digest import Preview
+from preview.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule's finding on a resource."""
+
+    rule: str
+    resource: str
+    """Logical name; empty for the stack as a whole."""
+    message: str
+    blocking: bool
+    checked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What the policies say."""
+
+    findings: tuple[Finding, ...]
+    source: str
+    """Who ran the rules, for the reader; empty when nobody did."""
+
+    @property
+    def violated(self) -> bool:
+        """Whether a mandatory rule is broken."""
+        return any(finding.blocking for finding in self.findings)
+
+
+def findings(preview: Preview, pack: Path | None, config: Mapping[str, Any]) -> Policies:
+    """The engine's results, or those of the rules in `pack` over the resources that the preview lists."""
+    if preview.policies_ran:
+        return Policies(tuple(_from_engine(preview)), "policy pack, run by the engine")
+    if pack is None:
+        return Policies((), "")
+    return Policies(
+        tuple(_from_rules(preview, pack, config)), "rules of the policy pack, run on the preview's JSON"
+    )
+
+
+def load_config(file: Path | None) -> Mapping[str, Any]:
+    """Read a file of the form that `--policy-pack-config` takes."""
+    if file is None:
+        return {}
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"--policy-config {file}: {error}; expected JSON as for `--policy-pack-config`"
+        ) from None
+    if not isinstance(found, dict):
+        raise InputError(
+            f"--policy-config {file}: expected an object of rules, found a {type(found).__name__}"
+        )
+    return cast("dict[str, Any]", found)
+
+
+def _from_engine(preview: Preview) -> list[Finding]:
+    return [
+        Finding(
+            rule=result.policy.removesuffix("-unchecked"),
+            resource=result.urn.rpartition("::")[2],
+            message=result.message,
+            blocking=result.level == "mandatory",
+            checked=not result.policy.endswith("-unchecked"),
+        )
+        for result in preview.policies
+    ]
+
+
+def _from_rules(preview: Preview, pack: Path, config: Mapping[str, Any]) -> list[Finding]:
+    if not (pack / "rules.py").is_file():
+        raise InputError(f"--policies {pack}: no rules.py there; expected the policy pack's folder")
+    sys.path.insert(0, str(pack.resolve()))
+    model, rules = importlib.import_module("policy_model"), importlib.import_module("rules")
+    resources = [
+        model.Resource(str(step["urn"]), str(state.get("type")), model.visible(state.get("inputs") or {}))
+        for step in preview.steps
+        if step.get("op") not in {"delete", "delete-replaced", "discard"} and (state := step.get("newState"))
+    ]
+    by_urn = {resource.urn: resource for resource in resources}
+    return [
+        Finding(
+            rule=found.rule,
+            resource=found.urn.rpartition("::")[2],
+            message=found.message,
+            blocking=found.checked and found.level == "mandatory",
+            checked=found.checked,
+        )
+        for found in rules.check(list(by_urn.values()), config)
+    ]
