@@ -235,12 +235,36 @@ def test_guard_renews_the_rules_before_it_lets_the_runner_start(machine: Machine
     machine.root("run/shadow-runner/gate-passed").unlink()
     machine.write("rules", "")
     machine.write("calls", "")
+    machine.put("var/lib/cloud/instances/i-1/cloud-config.txt", TOKEN)
     copy = machine.put("var/lib/cloud/instances/i-1/user-data.txt", TOKEN)
     assert machine.run("guard.sh").returncode == 0
     assert machine.calls[0].startswith("iptables")
     assert "DOCKER-USER -d 169.254.169.254 -j REJECT" in (machine.folder / "fixture/rules").read_text()
     assert not copy.exists()
     assert machine.root("run/shadow-runner/gate-passed").exists()
+
+
+def test_guard_waits_until_cloud_init_has_written_its_copies(machine: Machine) -> None:
+    machine.run()
+    machine.root("run/shadow-runner/gate-passed").unlink()
+    instance = machine.root("var/lib/cloud/instances/i-1")
+    instance.mkdir(parents=True)
+    writes = f"echo {TOKEN} | tee {instance}/user-data.txt {instance}/cloud-config.txt"
+    sleep = machine.folder / "bin/sleep"
+    sleep.write_text(f"#!/bin/sh\n{writes}\n")
+    assert machine.run("guard.sh").returncode == 0
+    assert list(instance.iterdir()) == []
+    assert any("phase=cloud_init status=wait" in line for line in machine.console)
+
+
+def test_guard_does_not_wait_for_a_disabled_cloud_init(machine: Machine) -> None:
+    machine.run()
+    machine.root("run/shadow-runner/gate-passed").unlink()
+    machine.root("var/lib/cloud/instances/i-1").mkdir(parents=True)
+    machine.put("run/cloud-init/disabled", "")
+    machine.write("calls", "")
+    assert machine.run("guard.sh").returncode == 0
+    assert not [call for call in machine.calls if call.startswith("sleep")]
 
 
 def test_guard_fails_on_a_broken_gpu(machine: Machine) -> None:

@@ -21,9 +21,10 @@ main() {
   [[ ! -e "${RUN}/gate-passed" ]] || exit 0
   load_settings
   close_metadata_route
-  remove_secrets
   check_gpu_on_host
   check_gpu_in_container
+  wait_for_cloud_init
+  remove_secrets
   : >"${RUN}/gate-passed"
 }
 

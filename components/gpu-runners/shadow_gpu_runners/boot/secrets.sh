@@ -21,6 +21,25 @@ erase_user_data() {
   erase "$ROOT"/run/cloud-init/instance-data-sensitive.json "$ROOT"/run/cloud-init/combined-cloud-config.json
 }
 
+# cloud_init_has_written: the merged configuration is the last copy that it makes; the boot before removed it.
+cloud_init_has_written() {
+  compgen -G "$ROOT/var/lib/cloud/instances/*/cloud-config.txt" >/dev/null
+}
+
+# wait_for_cloud_init: it fetches the user-data at each boot and writes the copies that are to be removed.
+# Its last stage may itself wait for the runner, so the end of that is not waited for.
+wait_for_cloud_init() {
+  local look
+  begin cloud_init
+  [[ -d "$ROOT/var/lib/cloud/instances" && ! -e "$ROOT/run/cloud-init/disabled" ]] || return 0
+  for ((look = 0; look < 120; look++)); do
+    ! cloud_init_has_written || return 0
+    waiting "cloud-init has not written its files"
+    sleep 1
+  done
+  report wait "cloud-init is late; what it writes from now on stays until the next boot"
+}
+
 # detach_config_drive: the drive carries the user-data as well, so it goes until the next boot.
 detach_config_drive() {
   local device=${ROOT}/dev/disk/by-label/config-2 disk
