@@ -8,19 +8,20 @@ from collections.abc import Callable
 from localcloud.openstack import faults
 from localcloud.openstack.services import APIS, NAMES
 
-_SERVICE_ACTIONS: dict[str, tuple[Callable[[str], None], str]] = {
+SERVICE_ACTIONS: dict[str, tuple[Callable[[str], None], str]] = {
     "pause": (faults.pause, "the service hangs"),
     "resume": (faults.resume, "it goes on"),
     "kill": (faults.kill, "it dies by SIGKILL"),
     "stop": (faults.stop, "it ends in good order"),
     "start": (faults.start, "it comes back, also after `answer`"),
 }
+"""Actions on a service by their word on the command line, with what they mean."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the actions to the parser of `fault`."""
     actions = parser.add_subparsers(required=True, metavar="action")
-    for name, (action, text) in _SERVICE_ACTIONS.items():
+    for name, (action, text) in SERVICE_ACTIONS.items():
         chosen = actions.add_parser(name, help=text)
         chosen.add_argument("service", choices=NAMES)
         chosen.set_defaults(run=_on_service, action=action)

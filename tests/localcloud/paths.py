@@ -28,6 +28,11 @@ def state_home() -> Path:
     )
 
 
+def port(usual: int) -> int:
+    """A port of the local cloud, moved by $SHADOW_LOCALCLOUD_PORT_OFFSET (a second cloud, or ports taken)."""
+    return usual + int(os.environ.get("SHADOW_LOCALCLOUD_PORT_OFFSET") or 0)
+
+
 def run_dir() -> Path:
     """Folder of pid files, sockets and locks."""
     return state_home() / "run"

@@ -205,7 +205,8 @@ class Service:
             owners = ", ".join(f"{LOOPBACK}:{port} ({port_owner(port)})" for port in taken)
             raise ServiceError(
                 f"{self.name} needs a port that another program holds: {owners}. "
-                "End that program, then run `scripts/localcloud up` again."
+                "End that program, or move the whole cloud with SHADOW_LOCALCLOUD_PORT_OFFSET=1000, "
+                "then run `scripts/localcloud up` again."
             )
 
     def _log_tail(self) -> str:

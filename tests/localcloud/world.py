@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Self
 
-from localcloud.paths import state_home
+from localcloud.paths import port, state_home
 
 REGION = "LOCAL01"
 TENANT_CLOUD = "shadow-dev"
@@ -28,10 +28,10 @@ def _token(prefix: str, length: int) -> str:
 class World:
     """Addresses and tokens of one local cloud; the tokens are random per cloud and kept out of `repr`."""
 
-    auth_url: str = "http://127.0.0.1:5000/v3"
+    auth_url: str = f"http://127.0.0.1:{port(5000)}/v3"
     region: str = REGION
-    gitlab_url: str = "http://127.0.0.1:8929"
-    github_url: str = "http://127.0.0.1:8930"
+    gitlab_url: str = f"http://127.0.0.1:{port(8929)}"
+    github_url: str = f"http://127.0.0.1:{port(8930)}"
     gitlab_token: str = field(default_factory=lambda: _token("glpat-", 20), repr=False)
     github_token: str = field(default_factory=lambda: _token("ghp_", 36), repr=False)
     sim_token: str = field(default_factory=lambda: _token("sim-", 32), repr=False)

@@ -59,6 +59,7 @@ def test_an_api_can_answer_503_and_come_back() -> None:
             with pytest.raises(exceptions.HttpException) as caught:
                 list(admin.placement.resource_providers())
             assert caught.value.status_code == 503
+            assert caught.value.response is not None
             assert caught.value.response.headers["Retry-After"] == "7"
         assert list(admin.placement.resource_providers())
 

@@ -74,7 +74,7 @@ def stop(name: str) -> None:
 
 
 def start(name: str, seconds: float = 90) -> None:
-    """Start a service, ending a stand-in of `answer`; returns once it is ready, a worker once it has reported."""
+    """Start a service, ending a stand-in of `answer`; returns once it is ready (a worker: has reported)."""
     chosen = service(name)
     if name in APIS:
         stubs.stub(name).stop()

@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from localcloud.paths import state_home
+from localcloud.paths import port, state_home
 
 PORTS = {
-    "keystone": 5000,
-    "glance": 9292,
-    "placement": 8778,
-    "nova-api": 8774,
-    "neutron": 9696,
-    "cinder-api": 8776,
-    "rabbit": 5672,
-    "rabbit-distribution": 25672,
-    "epmd": 4370,
+    "keystone": port(5000),
+    "glance": port(9292),
+    "placement": port(8778),
+    "nova-api": port(8774),
+    "neutron": port(9696),
+    "cinder-api": port(8776),
+    "rabbit": port(5672),
+    "rabbit-distribution": port(25672),
+    "epmd": port(4370),
 }
 CONTROLLER = "controller"
 """Host name of the services that aren't compute hosts."""

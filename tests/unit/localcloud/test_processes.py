@@ -19,12 +19,6 @@ PARENT = (
 )
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SHADOW_LOCALCLOUD_HOME", str(tmp_path))
-    return tmp_path
-
-
 @pytest.fixture
 def sleeper() -> Iterator[Service]:
     service = Service("sleeper", SLEEPER, ready=lambda: "up" in service.log_file.read_text())

@@ -8,12 +8,6 @@ from localcloud.paths import cache_home, content_hash, state_home
 from localcloud.world import NoWorldError, World
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SHADOW_LOCALCLOUD_HOME", str(tmp_path))
-    return tmp_path
-
-
 def test_without_a_cloud_the_remedy_is_named() -> None:
     with pytest.raises(NoWorldError, match="scripts/localcloud up"):
         World.load()

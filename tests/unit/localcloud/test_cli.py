@@ -1,0 +1,84 @@
+"""Exit codes and messages of scripts/localcloud."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from localcloud import cli, commands, extras, fault_cli
+from localcloud.openstack import control, faults, layout
+from localcloud.paths import repository
+from localcloud.processes import ServiceError
+from localcloud.progress import Progress
+
+
+def test_a_failure_is_one_line_on_standard_error_and_exit_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(_progress: Progress) -> None:
+        raise ServiceError("keystone needs a port that another program holds")
+
+    monkeypatch.setattr(control, "up", refuse)
+    monkeypatch.setattr(commands, "PARTS", ("openstack",))
+    assert cli.main(["up", "--only", "openstack"]) == 1
+    assert capsys.readouterr().err == "error: keystone needs a port that another program holds\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["upp"], ["up", "--only", "nova"], ["fault", "pause", "nobody"]])
+def test_wrong_usage_is_exit_2(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    assert caught.value.code == 2
+
+
+def test_logs_of_an_unknown_service_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["logs", "nova"]) == 1
+    assert "nova-api" in capsys.readouterr().err
+
+
+def test_parts_that_are_not_there_are_skipped_with_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(extras, "installed", lambda _name: False)
+    assert cli.main(["up", "--only", "gitlab"]) == 0
+    assert "gitlab: not part of this checkout, skipped" in capsys.readouterr().out
+
+
+def test_faults_are_switched_on_listed_and_off(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["fault", "on", "spawn_fail", "no such card", "--project", "p1"]) == 0
+    assert cli.main(["fault", "list"]) == 0
+    assert capsys.readouterr().out == "spawn_fail.p1 = no such card\n"
+    assert cli.main(["fault", "off", "spawn_fail", "--project", "p1"]) == 0
+    assert list(layout.faults().iterdir()) == []
+
+
+def test_a_fault_of_one_volume_type_has_its_own_file() -> None:
+    with faults.switched_on("volume_create_delay", 3, volume_type="Silver"):
+        assert faults.active() == {"volume_create_Silver_delay": "3"}
+    assert faults.active() == {}
+
+
+def test_a_reclaim_is_announced_to_the_guest_only(home: Path) -> None:
+    path = faults.announce_reclaim("abc", 900)
+    assert path == home / "guests" / "abc" / "reclaim.json"
+    assert '"action": "terminate"' in path.read_text()
+
+
+def test_every_action_on_services_is_offered() -> None:
+    assert {"pause", "resume", "kill", "stop", "start"} == set(fault_cli.SERVICE_ACTIONS)
+
+
+def test_a_second_command_waits_and_names_the_first(home: Path) -> None:
+    waiter = (
+        "from localcloud import commands\nfrom localcloud.progress import Progress\n"
+        "with commands.exclusive(Progress()): print('had it', flush=True)"
+    )
+    env = {"SHADOW_LOCALCLOUD_HOME": str(home), "PYTHONPATH": str(repository() / "tests")}
+    with commands.exclusive(Progress()):
+        second = subprocess.Popen([sys.executable, "-c", waiter], env=env, stdout=subprocess.PIPE, text=True)
+        assert second.stdout is not None
+        first_line = second.stdout.readline()
+        assert "waiting for another localcloud command" in first_line
+    rest, _ = second.communicate(timeout=60)
+    assert rest == "had it\n"
