@@ -12,14 +12,17 @@ import pytest
 
 from localcloud.paths import cache_home
 from shadow_gpu_runners.config_toml import (
-    CacheOptions,
     DockerOptions,
+    GlobalOptions,
     RunnerConfig,
     RunnerOptions,
+    S3Options,
+    ServiceOptions,
     kinds,
     render,
 )
 from shadow_gpu_runners.config_toml.kinds import Kind
+from shadow_gpu_runners.config_toml.render import toml_name
 
 SAMPLES: dict[Kind, Any] = {
     Kind.TEXT: "text",
@@ -29,7 +32,6 @@ SAMPLES: dict[Kind, Any] = {
     Kind.TEXT_TABLE: {"key.with.dots": "value"},
     Kind.BOOL_TABLE: {"FF_NETWORK_PER_BUILD": True},
     Kind.LIST_TABLE: {"image:*": ["/dev/fuse"]},
-    Kind.TABLES: [{"name": "redis:8", "alias": "cache", "environment": ["A=b"]}],
 }
 
 
@@ -73,24 +75,36 @@ def test_article_s_configuration_is_understood(parsed: Callable[[str], dict[str,
     assert (docker["privileged"], docker["disable_cache"]) == (False, False)
 
 
-@pytest.mark.parametrize("name", sorted(kinds.of(DockerOptions)))
-def test_docker_option_is_taken_with_its_type(parsed: Callable[[str], dict[str, Any]], name: str) -> None:
+@pytest.mark.parametrize("name", sorted(set(kinds.of(DockerOptions)) - {"services"}))
+def test_docker_option_is_understood(parsed: Callable[[str], dict[str, Any]], name: str) -> None:
     value = SAMPLES[kinds.of(DockerOptions)[name]]
-    found = parsed(made(docker={name: value}))
-    assert found["undecoded"] == []
+    assert parsed(made(docker={name: value}))["runners"][0]["docker"][name] == value
+
+
+def test_services_are_understood(parsed: Callable[[str], dict[str, Any]]) -> None:
+    values = {name: SAMPLES[kind] for name, kind in kinds.of(ServiceOptions).items()}
+    assert parsed(made(docker={"services": [values]}))["runners"][0]["docker"]["services"] == [values]
 
 
 @pytest.mark.parametrize("name", sorted(set(kinds.of(RunnerOptions)) - {"custom_build_dir", "artifact"}))
-def test_runner_option_is_taken_with_its_type(parsed: Callable[[str], dict[str, Any]], name: str) -> None:
+def test_runner_option_is_understood(parsed: Callable[[str], dict[str, Any]], name: str) -> None:
     durations = {"unhealthy_interval", "prepare_timeout", "get_sources_timeout"}
-    value = "90s" if name in durations else SAMPLES[kinds.of(RunnerOptions)[name]]
-    assert parsed(made(options={name: value}))["undecoded"] == []
+    value = "1m30s" if name in durations else SAMPLES[kinds.of(RunnerOptions)[name]]
+    found = parsed(made(options={name: value}))["runners"][0]
+    assert found[toml_name(name, RunnerOptions)] == value
 
 
-def test_cache_is_taken(parsed: Callable[[str], dict[str, Any]]) -> None:
-    model = next(each for name, each in kinds.nested(CacheOptions).items() if name == "s3")
-    s3 = {name: SAMPLES[kind] for name, kind in kinds.of(model).items()}
-    assert parsed(made(cache={"type": "s3", "shared": True, "s3": s3}))["undecoded"] == []
+@pytest.mark.parametrize("name", sorted(kinds.of(GlobalOptions)))
+def test_global_option_is_understood(parsed: Callable[[str], dict[str, Any]], name: str) -> None:
+    value = {"connection_max_age": "15m0s"}.get(name, SAMPLES[kinds.of(GlobalOptions)[name]])
+    assert parsed(made(process={name: value}))[name] == value
+
+
+def test_cache_is_understood(parsed: Callable[[str], dict[str, Any]]) -> None:
+    s3 = {name: SAMPLES[kind] for name, kind in kinds.of(S3Options).items()}
+    found = parsed(made(cache={"type": "s3", "shared": True, "s3": s3}))["runners"][0]["cache"]
+    assert (found["Type"], found["Shared"]) == ("s3", True)
+    assert found["s3"] == {toml_name(name, S3Options): value for name, value in s3.items()}
 
 
 def test_list_of_gpus_is_refused_by_gitlab_runner_too(program: Path, tmp_path: Path) -> None:
