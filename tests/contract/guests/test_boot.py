@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import signal
 
 import pytest
@@ -229,3 +230,24 @@ def test_the_user_data_reaches_the_guest_as_it_was_given(lab: Lab) -> None:
     lab.up(guest)
     got = sh(guest, "curl -fs $SHADOW_METADATA_URL/openstack/latest/user_data | base64 -w0")
     assert got.stdout == encoded("#!/bin/sh\n# ünïcode\ntrue\n")
+
+
+def test_guests_whose_folder_was_thrown_away_are_ended_by_the_next_agent(lab: Lab) -> None:
+    guest = lab.add()
+    lab.up(guest)
+    process = guest.process()
+    assert process
+    lab.agent.close(kill=False)
+    shutil.rmtree(guest.folder)
+    assert pids_in(process.namespace)
+    lab.servers.delete(guest.id)
+    lab.agent = Agent(lab.servers, lab.home)
+    assert not pids_in(process.namespace)
+
+
+def test_a_console_that_is_flooded_stays_within_bounds(lab: Lab) -> None:
+    guest = lab.add()
+    lab.booted(guest)
+    sh(guest, "yes 0123456789abcdef | head -c 40M > /dev/console")
+    assert 16_000_000 < guest.console.stat().st_size <= 17_000_000
+    assert sh(guest, "systemctl is-active nothing.service").returncode == 3

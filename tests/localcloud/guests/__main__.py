@@ -1,5 +1,6 @@
 """`python -m localcloud.guests`: the agent itself, or a command about its guests."""
 
+import fcntl
 import logging
 import signal
 import sys
@@ -11,6 +12,7 @@ from localcloud.guests.guest import guests_home
 from localcloud.guests.nova import connect
 
 _SECONDS = 1.0
+_LOCK = "agent.lock"
 HEARTBEAT = "heartbeat"
 
 
@@ -24,7 +26,15 @@ def serve() -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stop.set())
     guests_home().mkdir(parents=True, exist_ok=True)
-    Agent(connect(), guests_home()).run(stop, guests_home() / HEARTBEAT, _SECONDS)
+    with (guests_home() / _LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.stderr.write(
+                f"Another guest agent follows {guests_home()}: `scripts/localcloud status` shows it.\n"
+            )
+            return 2
+        Agent(connect(), guests_home()).run(stop, guests_home() / HEARTBEAT, _SECONDS)
     return 0
 
 

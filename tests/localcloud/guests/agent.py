@@ -52,6 +52,9 @@ class Agent:
         self._services = dict[str, _Service]()
         self._reports = dict[str, boot_report.Reporter]()
         self._quick_ends = dict[str, int]()
+        for orphan in sandbox.orphans(home):
+            _LOG.warning("process %d is a guest that nobody knows any more: it is killed", orphan.pid)
+            orphan.kill()
 
     def tick(self) -> None:
         """One look at Nova and at the guests.

@@ -158,6 +158,40 @@ def process(status: Path) -> Process | None:
     return Process(found["child-pid"], found.get("pid-namespace", -1))
 
 
+def orphans(home: Path) -> list[Process]:
+    """Guests below a folder that their own status file no longer knows: left by a reset half-way."""
+    found = list[Process]()
+    for entry in Path("/proc").iterdir():
+        root = _root_of_bubblewrap(entry, home) if entry.name.isdigit() else None
+        if root is None:
+            continue
+        known = process(root.parent / "status.json")
+        for child in _children(int(entry.name)):
+            namespace = pid_namespace(child)
+            if namespace is not None and known != Process(child, namespace):
+                found.append(Process(child, namespace))
+    return found
+
+
+def _root_of_bubblewrap(entry: Path, home: Path) -> Path | None:
+    """Root folder below `home` that a process sandboxes, if that is what it does."""
+    try:
+        words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return None
+    if words[0] != "bwrap" or "--bind" not in words:
+        return None
+    root = Path(words[words.index("--bind") + 1])
+    return root if root.is_relative_to(home) else None
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
 def pid_namespace(pid: int) -> int | None:
     """Inode of a process's pid namespace; None where the process is gone."""
     try:

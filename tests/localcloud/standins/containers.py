@@ -131,8 +131,8 @@ def build(container: Container, image: Image) -> None:
     for name in ("dpkg", "apt"):
         (root / "var/lib" / name).mkdir(parents=True, exist_ok=True)
     (root / ".dockerenv").touch()
-    workdir = root / container.workdir.lstrip("/")
-    workdir.mkdir(parents=True, exist_ok=True)
+    for path in (container.workdir, *(str(Path(target).parent) for _, target, _ in container.binds)):
+        (root / path.lstrip("/")).mkdir(parents=True, exist_ok=True)
 
 
 def _hide_programs(root: Path, image: Image) -> None:
