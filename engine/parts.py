@@ -9,7 +9,6 @@ SOURCES = Path(__file__).resolve().parent
 
 PULUMI = "3.274.1"
 YAML = "1.38.1"
-NODEJS = "3.68.0"
 OPENSTACK = "5.5.3"
 GITHUB = "6.15.0"
 GITLAB = "10.4.0"
@@ -132,12 +131,9 @@ OPTIONAL = (
     Part(
         "nodejs",
         "Node.js language host",
-        NODEJS,
+        PULUMI,
         ("pulumi-language-nodejs",),
-        GoBuild(
-            "nodejs",
-            f"{_PULUMI_SDK}/nodejs/cmd/pulumi-language-nodejs",
-        ),
+        GoBuild("cli", "./pulumi-language-nodejs", _PULUMI_VERSION),
     ),
     Part(
         "actionlint",

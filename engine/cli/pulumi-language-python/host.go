@@ -3,49 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/common/version"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"github.com/pulumi/pulumi/sdk/v3/python/toolchain"
-	"google.golang.org/protobuf/types/known/emptypb"
+
+	"shadow/engine/cli/internal/langhost"
 )
 
-// host serves pulumirpc.LanguageRuntime for Python; what it does not define answers Unimplemented.
+// host serves pulumirpc.LanguageRuntime for Python.
 type host struct {
-	pulumirpc.UnimplementedLanguageRuntimeServer
+	*langhost.Base
 
 	executor string
-	tracing  string
-
-	mu     sync.Mutex // guards engine, which Handshake may replace
-	engine string
-}
-
-func (h *host) engineAddress() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.engine
-}
-
-// Handshake takes over the engine's address when the host was attached to rather than started.
-func (h *host) Handshake(
-	_ context.Context, req *pulumirpc.LanguageHandshakeRequest,
-) (*pulumirpc.LanguageHandshakeResponse, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.engine = req.GetEngineAddress()
-	return &pulumirpc.LanguageHandshakeResponse{}, nil
-}
-
-// GetPluginInfo reports the SDK version that the host is built from.
-func (h *host) GetPluginInfo(context.Context, *emptypb.Empty) (*pulumirpc.PluginInfo, error) {
-	return &pulumirpc.PluginInfo{Version: version.Version}, nil
-}
-
-// Cancel has nothing to do: the engine kills the process group, and Python's children are in it.
-func (h *host) Cancel(context.Context, *emptypb.Empty) (*emptypb.Empty, error) {
-	return &emptypb.Empty{}, nil
 }
 
 // About reports which interpreter a program would run with.

@@ -11,6 +11,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/util/errutil"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
+
+	"shadow/engine/cli/internal/langhost"
 )
 
 // packagesScript asks the interpreter itself, so that it works without pip (uv's environments have none).
@@ -56,7 +58,8 @@ func (h *host) GetRequiredPackages(
 	}
 	response := &pulumirpc.GetRequiredPackagesResponse{}
 	for _, dist := range found {
-		if dependency := dist.dependency(); dependency != nil {
+		fallback := strings.TrimPrefix(dist.Name, "pulumi-")
+		if dependency := langhost.Dependency(dist.Plugin, fallback, semverOf(dist.Version)); dependency != nil {
 			response.Packages = append(response.Packages, dependency)
 		}
 	}
@@ -87,35 +90,6 @@ func (h *host) prepareEnvironment(ctx context.Context, info *pulumirpc.ProgramIn
 		return err
 	}
 	return tc.EnsureVenv(ctx, info.GetProgramDirectory(), false, true, os.Stderr, os.Stderr)
-}
-
-// dependency is nil for packages that need no plugin: no pulumi-plugin.json, or one that says so.
-func (d distribution) dependency() *pulumirpc.PackageDependency {
-	if d.Plugin == nil || !d.Plugin.Resource {
-		return nil
-	}
-	result := &pulumirpc.PackageDependency{
-		Kind:             "resource",
-		Name:             d.Plugin.Name,
-		Version:          d.Plugin.Version,
-		Server:           d.Plugin.Server,
-		Parameterization: parameterization(d.Plugin.Parameterization),
-		Extension:        parameterization(d.Plugin.ExtensionParameterization),
-	}
-	if result.Name == "" {
-		result.Name = strings.TrimPrefix(d.Name, "pulumi-")
-	}
-	if result.Version == "" {
-		result.Version = semverOf(d.Version)
-	}
-	return result
-}
-
-func parameterization(p *plugin.PulumiParameterizationJSON) *pulumirpc.PackageParameterization {
-	if p == nil {
-		return nil
-	}
-	return &pulumirpc.PackageParameterization{Name: p.Name, Version: p.Version, Value: p.Value}
 }
 
 // GetProgramDependencies lists the environment's packages for `pulumi about`.

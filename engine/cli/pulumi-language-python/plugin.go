@@ -2,16 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/util/rpcutil"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"github.com/pulumi/pulumi/sdk/v3/python/toolchain"
+
+	"shadow/engine/cli/internal/langhost"
 )
 
 // RunPlugin runs a component plugin (PulumiPlugin.yaml) or a policy pack (PulumiPolicy.yaml) until the engine ends it.
@@ -36,7 +35,7 @@ func (h *host) RunPlugin(
 	}
 	cmd.Dir = req.GetPwd()
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	return finishPlugin(cmd.Run(), closer, server)
+	return langhost.PluginEnded(cmd.Run(), closer, server)
 }
 
 // pluginArguments choose how Python starts the plugin: a policy pack through the SDK's runner, a folder with
@@ -72,19 +71,4 @@ func pluginEnvironment(ctx context.Context, req *pulumirpc.RunPluginRequest) ([]
 		return req.GetEnv(), err
 	}
 	return toolchain.ActivateVirtualEnv(req.GetEnv(), folder), nil
-}
-
-// finishPlugin passes the exit code on, after everything printed.
-func finishPlugin(err error, closer io.Closer, server pulumirpc.LanguageRuntime_RunPluginServer) error {
-	closeErr := closer.Close()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return server.Send(&pulumirpc.RunPluginResponse{
-			Output: &pulumirpc.RunPluginResponse_Exitcode{Exitcode: int32(exit.ExitCode())},
-		})
-	}
-	if err != nil {
-		return fmt.Errorf("starting Python for the plugin: %w", err)
-	}
-	return closeErr
 }

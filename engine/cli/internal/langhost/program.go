@@ -1,0 +1,67 @@
+package langhost
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
+)
+
+// exitAlreadyReported is the SDKs' exit code for "the user has been told what is wrong".
+const exitAlreadyReported = 32
+
+// Configured returns the environment with the stack's configuration in the variables that the SDKs read.
+func Configured(environment []string, req *pulumirpc.RunRequest) ([]string, error) {
+	config := req.GetConfig()
+	if config == nil {
+		config = map[string]string{}
+	}
+	secretKeys := req.GetConfigSecretKeys()
+	if secretKeys == nil {
+		secretKeys = []string{}
+	}
+	values, err := json.Marshal(config)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the stack's configuration: %w", err)
+	}
+	keys, err := json.Marshal(secretKeys)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the secret configuration keys: %w", err)
+	}
+	return append(environment, "PULUMI_CONFIG="+string(values), "PULUMI_CONFIG_SECRET_KEYS="+string(keys)), nil
+}
+
+// Ended words the end of a program for the engine.
+func Ended(err error) *pulumirpc.RunResponse {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return &pulumirpc.RunResponse{}
+	case errors.As(err, &exit) && exit.ExitCode() == exitAlreadyReported:
+		return &pulumirpc.RunResponse{Bail: true}
+	case errors.As(err, &exit) && exit.Exited():
+		return &pulumirpc.RunResponse{Error: fmt.Sprintf("program exited with non-zero exit code: %d", exit.ExitCode())}
+	case errors.As(err, &exit):
+		return &pulumirpc.RunResponse{Error: fmt.Sprintf("program exited unexpectedly: %v", exit)}
+	default:
+		return &pulumirpc.RunResponse{Error: fmt.Sprintf("could not run the language executor: %v", err)}
+	}
+}
+
+// PluginEnded passes a plugin's exit code on, after everything that it printed.
+func PluginEnded(err error, output io.Closer, server pulumirpc.LanguageRuntime_RunPluginServer) error {
+	closeErr := output.Close()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return server.Send(&pulumirpc.RunPluginResponse{
+			Output: &pulumirpc.RunPluginResponse_Exitcode{Exitcode: int32(exit.ExitCode())},
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("starting the plugin: %w", err)
+	}
+	return closeErr
+}
