@@ -9,7 +9,7 @@ from localcloud.gitlab.errors import ApiError, unauthorized
 from localcloud.gitlab.instance import ALL_SCOPES, add_token, add_user, reset
 from localcloud.gitlab.present import project as shown
 from localcloud.gitlab.store import Row
-from localcloud.gitlab.triggers import after_push
+from localcloud.gitlab.triggers import accept_refs, after_push
 
 api = Api("/_sim")
 LEVELS = {"guest": 10, "reporter": 20, "developer": 30, "maintainer": 40, "owner": 50}
@@ -114,7 +114,7 @@ def _join(call: Call, user_id: int, path: str, level: str) -> None:
 def seed_project(call: Call) -> Row:
     """Make a project at `path` (group/…/name), its groups too, with the files of `folder` or `files` on `branch`.
 
-    A project that exists gets the files as a new commit when they differ. `pipeline: false` keeps CI quiet.
+    A project that exists gets the files as a new commit when they differ. `pipeline: false` keeps hooks and CI quiet.
     """
     _guard(call)
     path, branch = call.params.need("path"), call.params.text("branch", "main") or "main"
@@ -147,10 +147,11 @@ def _commit(call: Call, project: Row, branch: str, changes: list[projects.Change
     start = git.resolve(project["id"], branch)
     if start and all(git.file(project["id"], start, change.path) == change.content for change in changes):
         return
-    if call.params.boolean("pipeline") is False:
-        message += "\n\n[skip ci]"
     git.add_commit(project["id"], branch, changes, message, (root["name"], root["email"]), start)
-    after_push(call.instance, project, root)
+    if call.params.boolean("pipeline") is False:
+        accept_refs(call.instance, project)
+    else:
+        after_push(call.instance, project, root)
 
 
 def _ensure_group(call: Call, full_path: str) -> Row:

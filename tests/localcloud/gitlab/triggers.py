@@ -21,6 +21,12 @@ def after_push(instance: Instance, project: Row, user: Row) -> list[Row]:
     return made
 
 
+def accept_refs(instance: Instance, project: Row) -> None:
+    """Take the repository's refs as known, without hooks or pipelines."""
+    for name, sha in instance.repositories.refs(project["id"]).items():
+        _record(instance, project, name, sha)
+
+
 def recover(instance: Instance) -> None:
     """Catch up on pushes that were stored by git but not handled before the process ended."""
     root = instance.store.one("users", username="root")
