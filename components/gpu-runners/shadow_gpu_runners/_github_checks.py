@@ -56,15 +56,16 @@ def check_labels(labels: Sequence[str], problems: Problems) -> None:
         problems.add("labels", label, "each label once (in any case)", "remove the second one")
 
 
-def check_variables(variables: Mapping[str, object], problems: Problems) -> None:
+def check_variables(variables: Mapping[str, object], problems: Problems, path: str = "") -> None:
     """Note names that GitHub refuses and values that are too large."""
     for name, value in variables.items():
+        where = path or f"variables.{name}"
         if not _VARIABLE.match(name):
             expected = "letters, digits and underscores, not beginning with a digit or GITHUB_"
-            problems.add(f"variables.{name}", name, expected, "rename it")
+            problems.add(where, name, expected, "rename it")
         if isinstance(value, str) and len(value.encode()) > MAX_VARIABLE_BYTES:
             expected = f"at most {MAX_VARIABLE_BYTES:,} bytes"
-            problems.add(f"variables.{name}", f"{len(value.encode()):,} bytes", expected, "shorten it")
+            problems.add(where, f"{len(value.encode()):,} bytes", expected, "shorten it")
     for name in _twice(list(variables)):
         problems.add(f"variables.{name}", name, "each name once (in any case)", "remove the second one")
 

@@ -40,7 +40,10 @@ class GitHubRunnerGroupArgs(TypedDict, total=False):
     """Webhook for `workflow_job`; none when left out."""
 
     labels: list[str]
-    """Labels of the runners, given to workflows as the variable SHADOW_GPU_LABELS."""
+    """Labels of the runners, given to workflows as an Actions variable with a JSON list."""
+
+    labels_variable: str
+    """Name of that variable; `SHADOW_GPU_LABELS` when left out. Two groups of an organisation need two."""
 
     variables: dict[str, pulumi.Input[str]]
     """Further Actions variables; they are not secret."""
@@ -139,7 +142,8 @@ class GitHubRunnerGroup(pulumi.ComponentResource):
     def _set_variables(self, ids: list[pulumi.Output[int]]) -> None:
         values = dict(self._args.get("variables", {}))
         if "labels" in self._args:
-            values[LABELS_VARIABLE] = json.dumps(self._args["labels"])
+            variable = self._args.get("labels_variable", LABELS_VARIABLE)
+            values[variable] = json.dumps(self._args["labels"])
         for variable, value in values.items():
             if self._in_organization():
                 self._organization_variable(variable, value, ids)
@@ -186,9 +190,10 @@ def _check(name: str, args: GitHubRunnerGroupArgs) -> None:
     if "webhook" in values:
         _github_checks.check_webhook(_known.table(values["webhook"]), problems)
     _check_scope(values.get("scope", "organization"), repositories, problems)
-    if "labels" in values and LABELS_VARIABLE in variables:
-        expected = "labels or this variable"
-        problems.add(f"variables.{LABELS_VARIABLE}", "a second value", expected, "keep one of the two")
+    name = str(values.get("labels_variable", LABELS_VARIABLE))
+    _github_checks.check_variables({name: ""}, problems, "labelsVariable")
+    if "labels" in values and name in variables:
+        problems.add(f"variables.{name}", "a second value", "labels or this variable", "keep one of the two")
     problems.raise_if_any()
 
 

@@ -117,6 +117,13 @@ def test_variables_are_for_the_group_s_repositories() -> None:
     assert region["value"] == "FRSBG01"
 
 
+def test_second_group_of_an_organisation_names_its_own_variable() -> None:
+    recording = made({"visibility": "all", "labels": ["a4500"], "labels_variable": "A4500_LABELS"})
+    (variable,) = recording.of_type("ActionsOrganizationVariable")
+    assert (variable.inputs["variableName"], variable.inputs["value"]) == ("A4500_LABELS", '["a4500"]')
+    assert variable.inputs["visibility"] == "all"
+
+
 @pytest.mark.parametrize("scope", ["organization", "repositories"])
 def test_planted_secret_is_secret_in_inputs_and_outputs(scope: str) -> None:
     recording = made({**webhook(), "scope": scope})
@@ -190,6 +197,7 @@ SINGLE = [
     ({"visibility": "all", "labels": [f"l{i}" for i in range(101)]}, "labels: got '101 labels'"),
     ({"visibility": "all", "variables": {"X": "é" * 25_000}}, "50,000 bytes', expected at most 49,152 bytes"),
     ({"visibility": "all", "variables": {"X": "1", "x": "2"}}, "each name once (in any case)"),
+    ({"visibility": "all", "labels": ["x"], "labels_variable": "GITHUB_X"}, "labelsVariable: got 'GITHUB_X'"),
     ({"visibility": "all", "webhook": {"url": "https://x.test"}}, "webhook.secret: missing"),
     ({"visibility": "all", "webhook": {"url": "ci.test", "secret": SECRET}}, "webhook.url: got 'ci.test'"),
     (
