@@ -134,16 +134,17 @@ def _start_services(plane: Mapping[str, Service], progress: Progress, record: Re
     """Start in the order of who waits for whom; a compute that misses its conductor waits for long."""
     _start(plane, ["keystone"], progress)
     plane["keystone"].wait_ready(90)
-    with clouds.connect() as admin:
-        if not record.catalog:
-            progress.say("making users, services and endpoints")
+    if not record.catalog:
+        progress.say("making users, services and endpoints")
+        with clouds.connect() as admin:
             catalog.create(admin, world)
-            record.done(catalog=True)
-        plane["rabbit"].wait_ready()
-        others = [name for name in (*APIS, *WORKERS) if name not in COMPUTES]
-        _start(plane, ["nova-conductor", *others], progress)
-        for name in ("nova-api", *APIS):
-            plane[name].wait_ready(120)
+        record.done(catalog=True)
+    plane["rabbit"].wait_ready()
+    others = [name for name in (*APIS, *WORKERS) if name not in COMPUTES]
+    _start(plane, ["nova-conductor", *others], progress)
+    for name in ("nova-api", *APIS):
+        plane[name].wait_ready(120)
+    with clouds.connect() as admin:
         ready.wait_for(admin, plane, ["nova-conductor"])
         _start(plane, COMPUTES, progress)
         progress.say("waiting for the compute and storage services to report")
