@@ -177,4 +177,4 @@ def known_names() -> list[str]:
 def near_matches(name: str, known: Iterable[str] | None = None, limit: int = 3) -> list[str]:
     """Return up to `limit` names out of `known` (default: catalog) that `name` may have meant, best first."""
     candidates = list(known_names() if known is None else known)
-    return difflib.get_close_matches(name, candidates, n=limit, cutoff=0.5)
+    return difflib.get_close_matches(name, candidates, n=limit, cutoff=0.75)

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 from typing import NotRequired, TypedDict
 
 import pulumi
@@ -20,6 +21,9 @@ ACCEPTED = (
 )
 """Types of public keys that clouds take; make one with `ssh-keygen -t ed25519`."""
 
+# What Nova lets into a key pair's name.
+_UNFIT = re.compile(r"[^A-Za-z0-9_ -]")
+
 
 class SshKeyArgs(TypedDict):
     """Inputs of `SshKey`."""
@@ -28,7 +32,7 @@ class SshKeyArgs(TypedDict):
     """Public key in one OpenSSH line; the cloud generates a pair when left out."""
 
     key_name: NotRequired[str]
-    """Name in the cloud, unique for the user there; `<project>.<stack>.<name>` when left out."""
+    """Name in the cloud, unique for the user there; `<project>-<stack>-<name>` when left out."""
 
 
 class SshKey(pulumi.ComponentResource):
@@ -52,7 +56,7 @@ class SshKey(pulumi.ComponentResource):
         given = args.get("public_key")
         pair = openstack.compute.Keypair(
             f"{name}-keypair",
-            name=args.get("key_name") or f"{ownership.deployment_id()}.{name}",
+            name=args.get("key_name") or _default_name(name),
             public_key=None if given is None else _verified(name, given),
             # Key pairs have no metadata: their name carries the mark, and is fixed.
             opts=pulumi.ResourceOptions(
@@ -73,9 +77,17 @@ class SshKey(pulumi.ComponentResource):
         )
 
 
+def _default_name(name: str) -> str:
+    return _UNFIT.sub("-", f"{ownership.deployment_id()}-{name}")
+
+
 def _check(name: str, args: SshKeyArgs) -> None:
     problems = Problems(f"SshKey {name!r}")
-    given = args.get("public_key")
+    given, wanted = args.get("public_key"), args.get("key_name")
+    if wanted is not None and (not wanted or len(wanted) > 255 or _UNFIT.search(wanted)):
+        problems.add(
+            "keyName", wanted, "1 to 255 letters, digits, spaces, dashes and underscores", "rename it"
+        )
     if isinstance(given, str):
         check_public_key(problems, given)
     problems.raise_if_any()

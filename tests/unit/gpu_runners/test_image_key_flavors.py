@@ -135,9 +135,14 @@ def test_an_image_needs_a_filter_and_a_file_that_is_there() -> None:
 def test_a_given_key_is_used_under_a_marked_name() -> None:
     recording = key(public_key=PUBLIC + "\n")
     pair = recording.named("ops-keypair")
-    assert pair.inputs == {"name": "project.stack.ops", "publicKey": PUBLIC}
+    assert pair.inputs == {"name": "project-stack-ops", "publicKey": PUBLIC}
     assert pair.delete_before_replace
     assert recording.outputs_of("ops")["privateKey"] == ""
+
+
+def test_a_name_that_nova_refuses_is_refused_first() -> None:
+    with pytest.raises(pulumi.InputPropertiesError, match="keyName"):
+        key(key_name="ops.key")
 
 
 def test_a_generated_private_key_is_secret() -> None:
