@@ -142,6 +142,7 @@ def repository(sim: Simulator, doc: Doc) -> Doc:
         "is_template": False,
         "web_commit_signoff_required": False,
         "topics": [],
+        "custom_properties": {},
         "visibility": "private" if doc["private"] else "public",
         "default_branch": doc["default_branch"],
     }

@@ -59,10 +59,10 @@ def delete_installation(call: Call) -> Reply:
     return NO_CONTENT
 
 
-@api.route("GET", "/orgs/{org}/installation", APP)
+@api.route("GET", "/orgs/{login}/installation", APP)
 def find_organization_installation(call: Call) -> Reply:
     """Installation on an organisation."""
-    return _on_account(call, call.path["org"])
+    return _on_account(call, call.path["login"])
 
 
 @api.route("GET", "/users/{login}/installation", APP)

@@ -68,12 +68,23 @@ def list_pull_files(call: Call) -> Reply:
     pull = _pull(call)
     head, base = (_tree(call, pull[name]) for name in ("head", "base"))
     names = sorted(name for name in head.keys() | base.keys() if head.get(name) != base.get(name))
-    return page(call, names, lambda name: _changed(name, head.get(name), base.get(name)))
+    return page(call, names, lambda name: _changed(call, name, head.get(name), base.get(name)))
 
 
-def _changed(name: str, new: str | None, old: str | None) -> Doc:
+def _changed(call: Call, name: str, new: str | None, old: str | None) -> Doc:
     status = "added" if old is None else "removed" if new is None else "modified"
-    return {"filename": name, "status": status, "sha": new, "additions": 1, "deletions": 0, "changes": 1}
+    page_url = f"{call.sim.public_url}/{call.repo['full_name']}"
+    return {
+        "filename": name,
+        "status": status,
+        "sha": new or old,
+        "additions": 1,
+        "deletions": 0,
+        "changes": 1,
+        "blob_url": f"{page_url}/blob/{name}",
+        "raw_url": f"{page_url}/raw/{name}",
+        "contents_url": f"{call.sim.api_url}/repos/{call.repo['full_name']}/contents/{name}",
+    }
 
 
 @api.route("GET", f"{_REPO}/issues", _READ_ISSUES)

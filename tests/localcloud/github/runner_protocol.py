@@ -85,6 +85,9 @@ def open_session(sim: Simulator, body: Doc) -> Doc:
 def close_session(sim: Simulator, runner: Doc, session: Doc) -> Doc:
     """Go offline."""
     sim.store.remove("session", session)
+    job = sim.store.get("job", runner["job_id"])
+    if job is not None and job["status"] == "queued":
+        scheduler.requeue(sim, job)
     runner |= {"last_seen": None, "closed": sim.clock.now()}
     sim.store.save("runner", runner)
     return {}

@@ -37,6 +37,8 @@ class Job:
         self._message = message
         self._path = f"/jobs/{message['job_id']}"
         self._cancelled = threading.Event()
+        # Ends the step that runs now; the steps that clean up afterwards are let run.
+        self._interrupt = threading.Event()
         self._shut_down = threading.Event()
         self._done = threading.Event()
         self._log = JobLog(self._send_log, message["mask"])
@@ -49,7 +51,12 @@ class Job:
     def shut_down(self) -> None:
         """The machine goes away: stop the step, report a failure."""
         self._shut_down.set()
-        self._cancelled.set()
+        self._cancel()
+
+    def _cancel(self) -> None:
+        if not self._cancelled.is_set():
+            self._cancelled.set()
+            self._interrupt.set()
 
     def run(self) -> str:
         """Run all steps; result in the runner's words."""
@@ -60,7 +67,8 @@ class Job:
             workspace = self._prepare()
             if self._hook("ACTIONS_RUNNER_HOOK_JOB_STARTED", workspace):
                 for index in range(self._message["steps"]):
-                    self._step(index, workspace)
+                    if not self._shut_down.is_set():
+                        self._step(index, workspace)
             self._hook("ACTIONS_RUNNER_HOOK_JOB_COMPLETED", workspace)
             conclusion = self._conclusion()
         finally:
@@ -119,8 +127,9 @@ class Job:
         files = StepFiles(self._folder / "_temp", index)
         scripted = "run" in told
         outcome = self._script(told, workspace, files) if scripted else self._action(told, workspace)
-        if self._cancelled.is_set() and outcome == "failure":
+        if self._interrupt.is_set() and outcome == "failure":
             outcome = "cancelled"
+        self._interrupt.clear()
         self._failed = self._failed or outcome == "failure"
         self._added_env.update(files.variables("env"))
         self._added_path.extend(files.lines("path"))
@@ -138,7 +147,7 @@ class Job:
         environment = self._environment(workspace, files, told["env"])
         script = files.script(told["run"])
         code = run_script(
-            told["shell"], script, folder, environment, self._log, self._cancelled, told["timeout_s"]
+            told["shell"], script, folder, environment, self._log, self._interrupt, told["timeout_s"]
         )
         if code != 0:
             self._log.write(f"##[error]Process completed with exit code {code}.")
@@ -181,7 +190,7 @@ class Job:
                 complain(f"The job could not be renewed: {error}")
                 continue
             if answer["cancel"]:
-                self._cancelled.set()
+                self._cancel()
 
     def _send_log(self, text: str) -> None:
         for pause in (0, 1, 2, 4):

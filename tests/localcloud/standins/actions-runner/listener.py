@@ -79,6 +79,10 @@ def _settings(runner: dict[str, Any], credentials: dict[str, Any]) -> Settings:
     )
 
 
+class _StoppedError(Exception):
+    """The runner was told to end while it waited for a job."""
+
+
 class Listener:
     """The loop of one runner process."""
 
@@ -88,6 +92,7 @@ class Listener:
         self._service = Service(settings.server)
         self._stop = threading.Event()
         self._job: Job | None = None
+        self._waiting = False
 
     def stop(self, number: int, frame: FrameType | None) -> None:
         """Signal handler: end the wait; a running job fails with the reason."""
@@ -95,6 +100,8 @@ class Listener:
         self._stop.set()
         if self._job is not None:
             self._job.shut_down()
+        if self._waiting:
+            raise _StoppedError
 
     def run(self) -> int:
         """Exit code of `run.sh`."""
@@ -105,6 +112,8 @@ class Listener:
             while not self._stop.is_set():
                 if self._serve_next() and self._once:
                     break
+        except _StoppedError:
+            return 0
         except ServiceError as error:
             say(f"An error occurred: {error}")
             say("Runner listener exit with terminated error, stop the service, no retry needed.")
@@ -112,10 +121,13 @@ class Listener:
         else:
             return 0
         finally:
+            self._waiting = False
             self._disconnect()
 
     def _serve_next(self) -> bool:
+        self._waiting = True
         message = self._patiently("GET", f"/message?wait_s={_POLL_S}", timeout=_POLL_S + 10)
+        self._waiting = False
         if message is None or self._stop.is_set():
             return False
         try:
