@@ -23,7 +23,7 @@ def github_runner_group(settings: GitHub, secrets: Secrets) -> GitHubRunnerGroup
     if settings.workflows:
         args["workflows"] = settings.workflows
     if settings.variables:
-        args["variables"] = settings.variables
+        args["variables"] = {**settings.variables}
     if settings.webhook and secrets.webhook_secret is not None:
         hook = settings.webhook
         args["webhook"] = {"url": hook.url, "active": hook.active, "secret": secrets.webhook_secret}

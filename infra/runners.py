@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 import pulumi
 import pulumi_openstack as openstack
@@ -54,7 +55,7 @@ def _group_args(
         "count": pool.count,
         "flavor": pool.flavor,
         "market": pool.market,
-        "flavor_ids": flavors.flavor_ids,
+        "flavor_ids": flavors.flavor_ids.apply(_inputs),
         "image_id": image.image_id,
         "network_id": network.network_id,
         "subnet_id": network.subnet_id,
@@ -70,23 +71,25 @@ def _group_args(
     return args
 
 
+def _inputs(ids: dict[str, str]) -> dict[str, pulumi.Input[str]]:
+    return {**ids}
+
+
 def instances(settings: Settings, groups: Mapping[str, InstanceGroup]) -> pulumi.Output[list[dict[str, str]]]:
     """Return one record per instance: name, pool, flavor and address."""
     rows = [
-        pulumi.Output.all(group.names, group.flavors, group.addresses, group.floating_addresses).apply(
-            lambda known, pool=pool.name: [
-                {
-                    "name": name,
-                    "pool": pool,
-                    "flavor": known[1][name],
-                    "address": known[3].get(name) or known[2][name],
-                }
-                for name in known[0]
-            ]
-        )
+        pulumi.Output.all(pool.name, group.flavors, group.addresses, group.floating_addresses).apply(_rows)
         for pool, group in ((pool, groups[pool.name]) for pool in settings.pools)
     ]
     return pulumi.Output.all(*rows).apply(lambda pools: [row for pool in pools for row in pool])
+
+
+def _rows(known: list[Any]) -> list[dict[str, str]]:
+    pool, flavors, addresses, floating = known
+    return [
+        {"name": name, "pool": pool, "flavor": flavor, "address": floating.get(name) or addresses[name]}
+        for name, flavor in flavors.items()
+    ]
 
 
 def monthly_cost(groups: Mapping[str, InstanceGroup]) -> pulumi.Output[dict[str, str]]:

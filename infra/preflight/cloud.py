@@ -1,6 +1,7 @@
 """Asks OpenStack, as the tenant, for all that the settings name: flavors, image, network, volumes, zones."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from openstack import exceptions as sdk
 from openstack.connection import Connection
@@ -22,9 +23,9 @@ def check(settings: Settings, deployment: str) -> list[Finding]:
         return [connection]
     findings: list[Finding] = []
     for service, inspect in _CHECKS.items():
-        findings += _guarded(service, lambda inspect=inspect: inspect(connection, settings))
+        findings += _guarded(service, partial(inspect, connection, settings))
     if not findings:
-        findings += _guarded("quotas", lambda: quotas.check(connection, settings, deployment))
+        findings += _guarded("quotas", partial(quotas.check, connection, settings, deployment))
     return findings
 
 

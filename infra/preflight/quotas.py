@@ -85,7 +85,7 @@ def _storage(connection: Connection) -> dict[str, tuple[int, int]]:
 
 
 def _network(connection: Connection) -> dict[str, tuple[int, int]]:
-    quota = connection.network.get_quota(connection.current_project_id, details=True)
+    quota = connection.network.get_quota(connection.current_project_id or "", details=True)
     return {
         "ports": (quota.ports["limit"], quota.ports["used"]),
         "floating IPs": (quota.floating_ips["limit"], quota.floating_ips["used"]),

@@ -1,0 +1,106 @@
+"""Times `pulumi preview` and `pulumi up` of N instance groups against a bare program with the same resources.
+
+    eval "$(scripts/env)"; PYTHONPATH=tests .venv/bin/python benchmarks/groups/run.py --sizes 1 10 50
+
+Both programs run in turn (A B A B …) in a tenant of their own; what is printed is the ratio of each pair,
+since machines drift. Needs the local cloud (`scripts/localcloud up`).
+"""
+
+import argparse
+import os
+import secrets
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from localcloud.openstack import tenants
+from localcloud.openstack.clouds import connect
+from localcloud.world import World
+
+HERE = Path(__file__).parent
+UNLIMITED = dict.fromkeys(tenants.DEFAULT_QUOTAS, -1)
+
+
+def environment(tenant: tenants.Tenant, folder: Path) -> dict[str, str]:
+    """Return what both programs read: the tenant, a network, the image and the flavor."""
+    with connect(tenant.cloud) as connection:
+        network = connection.network.create_network(name="bench")
+        connection.network.create_subnet(network_id=network.id, ip_version=4, cidr="10.7.0.0/24")
+        image = next(iter(connection.image.images(name="ubuntu-22.04-cuda")))
+        flavor = next(f for f in connection.compute.flavors() if f.name == "micro-c1m2")
+    return {
+        **os.environ,
+        **World.load().environment(tenant.cloud),
+        "CLOUD": tenant.cloud,
+        "REGION": World.load().region,
+        "NETWORK": network.id,
+        "IMAGE": image.id,
+        "FLAVOR": flavor.id,
+        "PULUMI_BACKEND_URL": f"file://{folder}",
+        "PULUMI_CONFIG_PASSPHRASE": secrets.token_hex(8),
+        "VIRTUAL_ENV": str(Path(sys.executable).parents[1]),
+    }
+
+
+def timed(program: str, groups: int, env: dict[str, str], command: Sequence[str]) -> float:
+    """Run `pulumi <command>` of one program in a fresh stack; return its wall seconds."""
+    folder, env = HERE / program, {**env, "GROUPS": str(groups)}
+    _pulumi(folder, env, "stack", "init", "b")
+    try:
+        began = time.perf_counter()
+        _pulumi(folder, env, *command, "--stack", "b")
+        return time.perf_counter() - began
+    finally:
+        _pulumi(folder, env, "destroy", "--yes", "--skip-preview", "--stack", "b")
+        _pulumi(folder, env, "stack", "rm", "--yes", "b")
+
+
+def _pulumi(folder: Path, env: dict[str, str], *arguments: str) -> None:
+    done = subprocess.run(
+        ["pulumi", *arguments], cwd=folder, env=env, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"pulumi {arguments[0]} failed in {folder}:\n{done.stdout}{done.stderr}")
+
+
+def compare(groups: int, pairs: int, env: dict[str, str], command: Sequence[str]) -> str:
+    """Return one table row: medians of both, and the median, least and largest ratio."""
+    rows = [
+        [timed(program, groups, env, command) for program in ("components", "bare")] for _ in range(pairs)
+    ]
+    ratios = [ours / bare for ours, bare in rows]
+    ours, bare = (statistics.median(row[side] for row in rows) for side in (0, 1))
+    spread = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+    return f"| `{command[0]}` | {groups} | {ours:.1f} | {bare:.1f} | {spread} |"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1, 10, 50])
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--up", action="store_true", help="also time `up` (makes and removes the servers)")
+    options = parser.parse_args()
+    commands = [["preview"], *([["up", "--yes", "--skip-preview"]] if options.up else [])]
+    tenant = tenants.make(f"bench-{secrets.token_hex(3)}", UNLIMITED)
+    folder = Path(tempfile.mkdtemp(prefix="bench-"))
+    try:
+        env = environment(tenant, folder)
+        print(
+            "| command | groups | components s | bare s | ratio (least to largest) |\n|---|---|---|---|---|"
+        )
+        for command in commands:
+            for size in options.sizes:
+                print(compare(size, options.pairs, env, command), flush=True)
+    finally:
+        tenant.delete()
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

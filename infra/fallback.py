@@ -1,0 +1,89 @@
+"""`python infra/fallback.py --stack NAME`: `pulumi up`, on-demand for what spot had no room for.
+
+Only pools with `market: spot-then-on-demand` move; a move is written to the pool's `onDemandFallback`, so
+that a review shows it and a later edit takes it back.
+
+Exit codes: 0 up, 1 failed for another reason than capacity.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import openstack
+
+from shadow_gpu_runners import fallback
+
+
+def main(arguments: list[str]) -> int:
+    """Run `up`; where spot had no room, move those instances to on-demand and run it once more."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--stack", required=True)
+    stack = parser.parse_args(arguments).stack
+    code, events = _up(stack)
+    if code == 0:
+        return _say("up to date", 0)
+    pools = json.loads(_config(stack, "get", "pools"))
+    proposal = _proposal(stack, pools, events)
+    for failure in proposal.others:
+        _say(f"{failure.name}: {failure.reason}: {failure.message}", 1)
+    moved = [_move(stack, pools, name, instances) for name, instances in proposal.fallback.items()]
+    if proposal.others or not any(moved):
+        return _say("not a lack of spot capacity in a pool that may fall back; see the errors above", 1)
+    code, _ = _up(stack)
+    return _say(
+        "up, with the fallback written to the stack's configuration" if code == 0 else "failed again", code
+    )
+
+
+def _up(stack: str) -> tuple[int, list[Mapping[str, Any]]]:
+    _say(f"pulumi up --stack {stack} …", 0)
+    done = subprocess.run(
+        ["pulumi", "up", "--stack", stack, "--yes", "--skip-preview", "--refresh", "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    return done.returncode, fallback.read_event_log(done.stdout)
+
+
+def _proposal(stack: str, pools: list[dict[str, Any]], events: list[Mapping[str, Any]]) -> fallback.Proposal:
+    found = fallback.failures(events)
+    connection = openstack.connect(cloud=_config(stack, "get", "cloud").strip())
+    faults = {
+        failure.server_id: (connection.compute.get_server(failure.server_id).fault or {}).get("message", "")
+        for failure in found
+        if failure.server_id
+    }
+    return fallback.propose(fallback.failures(events, faults), {pool["name"]: pool["name"] for pool in pools})
+
+
+def _move(stack: str, pools: list[dict[str, Any]], name: str, instances: tuple[str, ...]) -> bool:
+    for index, pool in enumerate(pools):
+        if pool["name"] == name and pool.get("market") == "spot-then-on-demand":
+            for instance in instances:
+                place = len(pool.setdefault("onDemandFallback", []))
+                pool["onDemandFallback"].append(instance)
+                _config(stack, "set", "--path", f"pools[{index}].onDemandFallback[{place}]", instance)
+                _say(f"{instance}: no spot capacity, on-demand from now on", 0)
+            return True
+    return False
+
+
+def _config(stack: str, *arguments: str) -> str:
+    command = ["pulumi", "config", *arguments, "--stack", stack]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def _say(text: str, code: int) -> int:
+    (sys.stderr if code else sys.stdout).write(f"{text}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
