@@ -10,7 +10,7 @@ from localcloud.github.store import as_doc, as_list
 
 _EMBEDDED = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>-?\d+(?:\.\d+)?|0x[0-9a-fA-F]+)|'(?P<text>(?:[^']|'')*)'"
+    r"\s*(?:(?P<number>0x[0-9a-fA-F]+|-?\d+(?:\.\d+)?)|'(?P<text>(?:[^']|'')*)'"
     r"|(?P<name>[A-Za-z_][\w-]*)|(?P<op>&&|\|\||==|!=|<=|>=|[<>!().,\[\]*]))"
 )
 _LEVELS = (("||",), ("&&",), ("==", "!="), ("<", "<=", ">", ">="))
@@ -244,7 +244,10 @@ def _call(name: str, values: list[Any], scope: Scope) -> Any:
     function = _FUNCTIONS.get(name.lower())
     if function is None:
         raise ExpressionError(f"Unrecognized function: {name!r}")
-    return function(*values)
+    try:
+        return function(*values)
+    except (TypeError, ValueError, IndexError) as error:
+        raise ExpressionError(f"Wrong arguments of {name}: {error}") from error
 
 
 def _contains(where: Any, what: Any) -> bool:
