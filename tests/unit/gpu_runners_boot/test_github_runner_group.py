@@ -88,17 +88,18 @@ def test_scope_repositories_makes_a_webhook_and_variables_in_each() -> None:
     recording = made(
         {**webhook(events=["workflow_job", "workflow_run"]), "scope": "repositories", "labels": ["x"]}
     )
-    hooks = recording.of_type("RepositoryWebhook")
-    assert [(hook.name, hook.inputs["repository"]) for hook in hooks] == [
-        ("gpu-webhook-inference", "inference"),
-        ("gpu-webhook-acme-training", "training"),
-    ]
-    assert hooks[0].inputs["events"] == ["workflow_job", "workflow_run"]
+    # Registrations wait for outputs, so their order is not given.
+    hooks = {hook.name: hook.inputs for hook in recording.of_type("RepositoryWebhook")}
+    assert {name: inputs["repository"] for name, inputs in hooks.items()} == {
+        "gpu-webhook-inference": "inference",
+        "gpu-webhook-acme-training": "training",
+    }
+    assert hooks["gpu-webhook-inference"]["events"] == ["workflow_job", "workflow_run"]
     variables = recording.of_type("ActionsVariable")
-    assert [(each.inputs["repository"], each.inputs["value"]) for each in variables] == [
-        ("inference", '["x"]'),
-        ("training", '["x"]'),
-    ]
+    assert {each.inputs["repository"]: each.inputs["value"] for each in variables} == {
+        "inference": '["x"]',
+        "training": '["x"]',
+    }
     assert set(recording.outputs_of("gpu")["webhookIds"]) == {"inference", "acme/training"}
 
 
