@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import openstack
+from openstack.connection import Connection
 
 from shadow_gpu_runners import fallback
 
@@ -53,14 +54,15 @@ def _up(stack: str) -> tuple[int, list[Mapping[str, Any]]]:
 
 
 def _proposal(stack: str, pools: list[dict[str, Any]], events: list[Mapping[str, Any]]) -> fallback.Proposal:
-    found = fallback.failures(events)
+    failed = fallback.failures(events)
     connection = openstack.connect(cloud=_config(stack, "get", "cloud").strip())
-    faults = {
-        failure.server_id: (connection.compute.get_server(failure.server_id).fault or {}).get("message", "")
-        for failure in found
-        if failure.server_id
-    }
+    faults = {found.server_id: _fault(connection, found.server_id) for found in failed if found.server_id}
     return fallback.propose(fallback.failures(events, faults), {pool["name"]: pool["name"] for pool in pools})
+
+
+def _fault(connection: Connection, server: str) -> str:
+    fault: dict[str, str] | None = connection.compute.get_server(server).fault
+    return fault.get("message", "") if fault else ""
 
 
 def _move(stack: str, pools: list[dict[str, Any]], name: str, instances: tuple[str, ...]) -> bool:

@@ -26,7 +26,7 @@ def check(connection: Connection, settings: Settings, deployment: str) -> Iterab
 def needs(connection: Connection, settings: Settings) -> dict[str, int]:
     """Return what all pools together take of each quota."""
     flavors = {flavor.name: flavor for flavor in connection.compute.flavors()}
-    total = dict.fromkeys(
+    total: dict[str, int] = dict.fromkeys(
         ("instances", "cores", "ram MiB", "volumes", "volume GiB", "ports", "floating IPs"), 0
     )
     for pool in settings.pools:
@@ -53,8 +53,9 @@ def available(connection: Connection, deployment: str) -> dict[str, int]:
 
 
 def _own_use(connection: Connection, deployment: str) -> Mapping[str, int]:
-    servers = [s for s in connection.compute.servers() if (s.metadata or {}).get(MARK) == deployment]
-    volumes = [str(v["id"]) for server in servers for v in server.attached_volumes or []]
+    servers = [s for s in connection.compute.servers() if s.metadata and s.metadata.get(MARK) == deployment]
+    attached: list[list[dict[str, str]]] = [server.attached_volumes or [] for server in servers]
+    volumes = [volume["id"] for volumes in attached for volume in volumes]
     sizes = [connection.block_storage.get_volume(volume).size for volume in volumes]
     return {
         "instances": len(servers),
