@@ -38,12 +38,13 @@ def digest(texts: Iterable[str], trees: Iterable[Path] = ()) -> str:
 
 
 def source_files(tree: Path) -> list[Path]:
-    """Return the files below a source folder in a fixed order, without what running it leaves behind."""
-    left_behind = {"__pycache__"}
+    """Return the files that a build reads, in a fixed order: no tests, nothing that running it leaves behind."""
     return sorted(
         file
         for file in tree.rglob("*")
-        if file.is_file() and left_behind.isdisjoint(file.relative_to(tree).parts)
+        if file.is_file()
+        and "__pycache__" not in file.relative_to(tree).parts
+        and not file.name.endswith("_test.go")
     )
 
 

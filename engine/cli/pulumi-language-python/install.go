@@ -47,37 +47,36 @@ func install(ctx context.Context, req *pulumirpc.InstallDependenciesRequest, std
 	return tc.InstallPackage(ctx, folder, versionTools, true, stdout, stderr)
 }
 
-// nothingToInstall spares an environment that exists already and that no requirements.txt of the program governs.
-// The pip toolchain would remake it, which damages one that another tool made and keeps.
+// nothingToInstall spares an environment that holds all that the program declares. The pip toolchain would remake or
+// update it first, which damages an environment that another tool made, and fails in uv's, which have no pip.
 func nothingToInstall(ctx context.Context, tc toolchain.Toolchain, info *pulumirpc.ProgramInfo) bool {
-	options, err := optionsOf(info)
-	if err != nil || options.Toolchain != toolchain.Pip || options.Virtualenv == "" || tc.ValidateVenv(ctx) != nil {
+	folder := info.GetProgramDirectory()
+	if !usesPip(tc) || tc.ValidateVenv(ctx) != nil {
 		return false
 	}
-	folder := info.GetProgramDirectory()
 	if _, err := os.Stat(filepath.Join(folder, "requirements.txt")); err == nil {
 		return false
 	}
-	return !isPackage(folder) || isInstalled(ctx, tc, folder)
-}
-
-// isInstalled tells whether the environment holds the package in folder, as an editable install does.
-func isInstalled(ctx context.Context, tc toolchain.Toolchain, folder string) bool {
 	project, err := toolchain.LoadPyproject(folder)
 	if err != nil || project.Project == nil {
-		return false
+		return true // neither file: nothing is declared
 	}
-	cmd, err := tc.Command(ctx, "-c", "import importlib.metadata, sys; importlib.metadata.version(sys.argv[1])", project.Project.Name)
+	return isInstalled(ctx, tc, project.Project.Name)
+}
+
+// usesPip tells pip from the toolchains that keep a lock file; the package exports no other mark.
+func usesPip(tc toolchain.Toolchain) bool { return fmt.Sprintf("%T", tc) == "*toolchain.pip" }
+
+// isInstalled tells whether the environment holds a distribution, be it by an editable install.
+func isInstalled(ctx context.Context, tc toolchain.Toolchain, name string) bool {
+	cmd, err := tc.Command(ctx, "-c", "import importlib.metadata, sys; importlib.metadata.version(sys.argv[1])", name)
 	return err == nil && cmd.Run() == nil
 }
 
-// isPackage tells a plugin that is an installable package from one that is run by its __main__.py.
+// isPackage tells a plugin that is an installable package, whose own dependencies pip then installs too.
 func isPackage(folder string) bool {
-	if _, err := os.Stat(filepath.Join(folder, "__main__.py")); err == nil {
-		return false
-	}
-	project, err := toolchain.LoadPyproject(folder)
-	return err == nil && project.Project != nil
+	buildable, err := toolchain.IsBuildablePackage(folder)
+	return err == nil && buildable
 }
 
 // Template lets the chosen toolchain turn a new project's requirements.txt into its own format.
