@@ -166,6 +166,13 @@ def test_a_removed_runner_is_told_so(api: httpx.Client, jit_runner: StartScript)
     assert "The runner registration has been deleted from the server" in text
 
 
+def test_a_runner_that_is_too_old_is_told_so(forge: Forge, jit_runner: StartScript) -> None:
+    forge.sim("PATCH", "/settings", {"minimum_runner_version": "2.334.0"})
+    code, text = ended(jit_runner("r1", LABELS, ACTIONS_RUNNER_VERSION="2.40.9"))
+    assert code == 1
+    assert "Runner version v2.40.9 is deprecated and cannot receive messages" in text
+
+
 def test_a_broken_jit_configuration_is_refused(run_script: StartScript) -> None:
     code, text = ended(run_script("run.sh", "--jitconfig", "bm90IGpzb24="))
     assert code == 1

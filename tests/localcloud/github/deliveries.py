@@ -129,6 +129,9 @@ class Sender:
         started = time.monotonic()
         client = clients[hook["config"].get("insecure_ssl") != "1"]
         outcome = await self._outcome(client, hook["config"]["url"], body, headers, delivery)
+        # A reset in between has thrown both away, and their numbers may stand for new ones by now.
+        if self.sim.store.get("delivery", delivery["id"]) is not delivery:
+            return
         delivery |= {
             "state": "sent",
             "delivered_at": self.sim.clock.now(),
@@ -141,6 +144,8 @@ class Sender:
             "response": outcome.text[:_KEEP_RESPONSE],
         }
         self.sim.store.save("delivery", delivery)
+        if self.sim.store.get("hook", hook["id"]) is not hook:
+            return
         hook["last_response"] = {
             "code": outcome.code or None,
             "status": "active" if 200 <= outcome.code < 300 else "misconfigured",

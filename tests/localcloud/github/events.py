@@ -64,6 +64,8 @@ def _with_fault(sim: Simulator, delivery: Doc) -> list[Doc]:
     name = delivery["event"] if delivery["action"] is None else f"{delivery['event']}.{delivery['action']}"
     rule = faults.take(sim, faults.DELIVERY_KINDS, "*", name)
     kind = None if rule is None else rule["kind"]
+    if kind == "delivery_dropped":
+        return []
     if kind == "delivery_lost":
         return [{**delivery, "lost": True}]
     if kind == "delivery_doubled":

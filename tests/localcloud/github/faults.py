@@ -8,7 +8,7 @@ from localcloud.github.simulator import Simulator
 from localcloud.github.store import Doc
 
 REQUEST_KINDS = ("answer", "after", "secondary_limit", "primary_limit", "token_expiry", "busy", "conflict")
-DELIVERY_KINDS = ("delivery_lost", "delivery_doubled", "delivery_delayed")
+DELIVERY_KINDS = ("delivery_lost", "delivery_dropped", "delivery_doubled", "delivery_delayed")
 _FIELDS = {"id", "kind", "method", "path", "status", "body", "headers", "delay_s", "times", "retry_after_s"}
 
 

@@ -74,12 +74,23 @@ def open_session(sim: Simulator, body: Doc) -> Doc:
         raise ApiError(401, _GONE)
     if runners.online(sim, runner) and sim.store.first("session", runner_id=runner["id"]):
         raise ApiError(409, "A session for this runner already exists.")
+    _require_version(sim, str(body.get("version", "")))
     for old in sim.store.find("session", runner_id=runner["id"]):
         sim.store.remove("session", old)
     session = sim.store.save("session", {"key": random_text(40), "runner_id": runner["id"]})
     runner["os"] = body.get("os", "Linux")
     _seen(sim, runner)
     return {"session": session["key"], "name": runner["name"]}
+
+
+def _require_version(sim: Simulator, version: str) -> None:
+    oldest = str(sim.setting("minimum_runner_version"))
+    if _numbers(version) < _numbers(oldest):
+        raise ApiError(403, f"Runner version v{version} is deprecated and cannot receive messages.")
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdecimal()]
 
 
 def close_session(sim: Simulator, runner: Doc, session: Doc) -> Doc:
@@ -138,7 +149,8 @@ async def wait_for_job(sim: Simulator, runner: Doc, request: Request) -> Doc | N
     loop = asyncio.get_running_loop()
     end = loop.time() + float(request.query_params.get("wait_s", "20"))
     while True:
-        if sim.store.get("runner", runner["id"]) is None:
+        # Not only "is there one": after a reset the number may belong to another runner.
+        if sim.store.get("runner", runner["id"]) is not runner:
             raise ApiError(401, _GONE)
         _seen(sim, runner)
         job = scheduler.job_for(sim, runner)

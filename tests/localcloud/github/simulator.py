@@ -21,6 +21,8 @@ DEFAULTS: dict[str, Any] = {
     "ephemeral_removed_after_s": 24 * 3600,
     "runner_removed_after_s": 14 * 24 * 3600,
     "max_runners_per_group": 10_000,
+    # Older runners are refused, as GitHub does some time after a release; empty refuses none.
+    "minimum_runner_version": "",
     "delivery_timeout_s": 10,
     "delivery_max_bytes": 25 * 1024 * 1024,
     "delivery_window_s": 3 * 24 * 3600,
@@ -62,7 +64,7 @@ class Simulator:
         return f"{self.public_url}/api/v3"
 
     def setting(self, name: str) -> Any:
-        """A number that tests may change through `/_sim/settings`."""
+        """A value that tests may change through `/_sim/settings`."""
         changed: Doc = self.store.get("setting", "settings") or {}
         return changed.get(name, DEFAULTS[name])
 
