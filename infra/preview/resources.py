@@ -65,7 +65,8 @@ def changes(preview: Preview) -> list[Change]:
         action = _ACTIONS.get(str(step.get("op")))
         state = part(step, "newState") or part(step, "oldState")
         kind = str(state.get("type"))
-        if action is None or kind.startswith(_HIDDEN_TYPES) or state.get("custom") is False:
+        # A component has no object of its own; the streaming form leaves `custom` out for it.
+        if action is None or kind.startswith(_HIDDEN_TYPES) or not state.get("custom"):
             continue
         change = _change(action, step, kind)
         known = found.get(change.urn)

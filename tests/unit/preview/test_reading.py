@@ -56,6 +56,14 @@ def test_the_reason_of_a_replacement_is_known(sample: Load) -> None:
     assert reason.replaces
 
 
+@pytest.mark.parametrize("custom", [{}, {"custom": False}])
+def test_components_are_no_resources_of_their_own(custom: dict[str, bool]) -> None:
+    kind = "shadow-gpu-runners:index:InstanceGroup"
+    urn = f"urn:pulumi:dev::acme::{kind}::pool"
+    step = {"op": "create", "urn": urn, "newState": {"type": kind, "urn": urn, **custom}}
+    assert not changes(Preview(steps=(step,), errors=(), warnings=(), summary={}))
+
+
 def test_a_secret_property_is_named_but_not_shown(sample: Load) -> None:
     (change,) = (c for c in changes(sample("replace-and-scale-down")) if c.name == "pool-01")
     assert [str(reason) for reason in change.reasons] == ["user-data changes"]
