@@ -16,7 +16,7 @@ from localcloud.guests.sandbox import pid_namespace
 from localcloud.guests.servers import Address, Server
 
 FLAVOR = "edge-c4m16-gpu-2000-1"
-_SECONDS = 60.0
+_SECONDS = 120.0
 
 
 def encoded(user_data: str | bytes) -> str:

@@ -30,6 +30,8 @@ _PACKAGES = (
     "python3-urllib3",
     "python3-yaml",
 )
+SYSTEM_PYTHON = "/usr/bin/python3"
+"""The interpreter that the unpacked packages were made for."""
 MODULES = "usr/lib/python3/dist-packages"
 """Where its Python code lies below the unpacked folder."""
 
@@ -76,11 +78,11 @@ def fetch() -> Path:
         CloudInitError: this isn't a Debian or Ubuntu machine, or its package archive can't be reached.
     """
     release = Path("/etc/os-release")
-    target = cache_home() / f"cloud-init-{content_hash(release, *_PACKAGES)}"
+    target = cache_home() / f"cloud-init-{content_hash(release, 'compiled', *_PACKAGES)}"
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-            _publish(_unpack(Path(scratch)), target)
+            publish(_unpack(Path(scratch)), target)
     return target
 
 
@@ -91,6 +93,7 @@ def _unpack(scratch: Path) -> Path:
         _run(["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", *_PACKAGES], debs)
         for deb in sorted(debs.glob("*.deb")):
             _run(["dpkg-deb", "--extract", str(deb), str(tree)], debs)
+        _run([SYSTEM_PYTHON, "-m", "compileall", "-q", str(tree / MODULES)], debs)
     except (OSError, subprocess.CalledProcessError) as error:
         said = getattr(error, "stderr", "") or error
         raise CloudInitError(
@@ -104,7 +107,8 @@ def _run(command: list[str], folder: Path) -> None:
     subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
 
 
-def _publish(tree: Path, target: Path) -> None:
+def publish(tree: Path, target: Path) -> None:
+    """Put a finished folder in its place, unless another process was faster."""
     try:
         tree.rename(target)
     except OSError:

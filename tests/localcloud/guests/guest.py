@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from localcloud.guests import cloud_init, gpus, sandbox
+from localcloud.guests import cloud_init, gpus, programs, sandbox
 from localcloud.guests.metadata import DEFAULT_NOTICE_POINTER, Notice
 from localcloud.guests.servers import Server
 from localcloud.paths import state_home
@@ -17,7 +17,6 @@ from localcloud.standins import rootfs
 from localcloud.standins.__main__ import MODULES
 from localcloud.world import write_private
 
-_STANDINS = Path(rootfs.__file__).parent
 _IN_SBIN = frozenset({"iptables", "ip6tables", "iptables-save", "nft", "modprobe", "sysctl"})
 _INSTALLED_LATER = frozenset({"docker", "dockerd", "containerd", "nvidia-ctk", "init"})
 _JOB_USER = rootfs.Account("ubuntu", 1000, "/home/ubuntu")
@@ -129,9 +128,10 @@ class Guest:
         rootfs.build(self.root, Path("/usr"), Path("/etc"), hostname(server.name), [_JOB_USER])
         for name in MODULES.keys() - _INSTALLED_LATER:
             rootfs.install(self.root, name, "usr/sbin" if name in _IN_SBIN else "usr/bin")
-        runner = _STANDINS / "actions-runner"
+        runner = programs.SOURCE / "actions-runner"
         if runner.is_dir():
-            shutil.copytree(runner, self.root / "opt/actions-runner", dirs_exist_ok=True)
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(runner, self.root / "opt/actions-runner", dirs_exist_ok=True, ignore=ignored)
         certificates = Path("/etc/ssl/certs/ca-certificates.crt")
         if certificates.exists():
             (self.root / "etc/ssl/certs").mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ class Guest:
     def boot(self, server: Server, metadata_url: str, unpacked: Path) -> None:
         """Start it; whatever the status file said of an earlier boot is over."""
         self.prepare(server, metadata_url, unpacked)
-        mounts = sandbox.Mounts(self.root, self.hardware, _STANDINS, unpacked)
+        mounts = sandbox.Mounts(self.root, self.hardware, programs.compiled(), unpacked)
         environment = {"SHADOW_METADATA_URL": metadata_url, "product_name": "OpenStack Nova"}
         sandbox.boot(mounts, hostname(server.name), environment, self.console, self.status)
 

@@ -2,13 +2,10 @@
 
 import re
 import subprocess
-import sys
 import tempfile
-from pathlib import Path
 
 from localcloud.guests import cloud_init
 
-_SYSTEM_PYTHON = "/usr/bin/python3"
 _HEADING = "Cloud config schema errors: "
 _NEXT_FAULT = re.compile(r", (?=[\w.-]+: )")
 _RUN = "import sys; from cloudinit.cmd.main import main; sys.argv[0] = 'cloud-init'; sys.exit(main())"
@@ -24,9 +21,8 @@ def validate(user_data: str) -> list[str]:
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as document:
         document.write(user_data)
         document.flush()
-        python = _SYSTEM_PYTHON if Path(_SYSTEM_PYTHON).exists() else sys.executable
         ran = subprocess.run(
-            [python, "-s", "-c", _RUN, "schema", "--config-file", document.name],
+            [cloud_init.SYSTEM_PYTHON, "-s", "-c", _RUN, "schema", "--config-file", document.name],
             env=cloud_init.environment(unpacked),
             capture_output=True,
             text=True,
