@@ -4,7 +4,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,7 +110,7 @@ class Service:
         if self.running():
             return False
         self._kill_remains()
-        self._require_free_ports()
+        require_free_ports([self])
         run_dir().mkdir(parents=True, exist_ok=True)
         log_dir().mkdir(parents=True, exist_ok=True)
         identity = _identity(self._spawn())
@@ -199,22 +199,32 @@ class Service:
         if pids and not wait_until(lambda: not any(alive(pid) for pid in pids), 5):
             raise ServiceError(f"{self.name}: process {pids} does not end; see `ps -p {pids[0]}`.")
 
-    def _require_free_ports(self) -> None:
-        taken = [port for port in self.ports if port_open(port)]
-        if taken:
-            owners = ", ".join(f"{LOOPBACK}:{port} ({port_owner(port)})" for port in taken)
-            raise ServiceError(
-                f"{self.name} needs a port that another program holds: {owners}. "
-                "End that program, or move the whole cloud with SHADOW_LOCALCLOUD_PORT_OFFSET=1000, "
-                "then run `scripts/localcloud up` again."
-            )
-
     def _log_tail(self) -> str:
         try:
             lines = self.log_file.read_text(errors="replace").splitlines()[-_LOG_TAIL_LINES:]
         except FileNotFoundError:
             lines = []
         return "\n".join([f" End of {self.log_file}:", *(f"  {line}" for line in lines)])
+
+
+def require_free_ports(services: Iterable[Service]) -> None:
+    """Check the ports of all services that don't run, before any of them is started.
+
+    Raises:
+        ServiceError: other programs hold some of them; all are named.
+    """
+    taken = [
+        f"{service.name} needs {LOOPBACK}:{port}, held by {port_owner(port)}"
+        for service in services
+        if not service.running()
+        for port in service.ports
+        if port_open(port)
+    ]
+    if taken:
+        raise ServiceError(
+            f"{'; '.join(taken)}. End that program, or move the whole cloud with "
+            "SHADOW_LOCALCLOUD_PORT_OFFSET=1000, then run `scripts/localcloud up` again."
+        )
 
 
 def port_owner(port: int) -> str:

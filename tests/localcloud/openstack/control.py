@@ -21,7 +21,7 @@ from localcloud.openstack import (
 )
 from localcloud.openstack.record import Record
 from localcloud.openstack.services import APIS, BACKENDS, COMPUTES, NAMES, WORKERS, services
-from localcloud.processes import Service
+from localcloud.processes import Service, require_free_ports
 from localcloud.progress import Progress
 from localcloud.world import ADMIN_CLOUD, World
 
@@ -51,6 +51,7 @@ def up(progress: Progress) -> None:
     record = _fitting_record(progress)
     plane = services(venv)
     _release(plane)
+    require_free_ports(plane.values())
     config.write(venv, world)
     clouds.put(ADMIN_CLOUD, clouds.admin_entry(world))
     _start_backends(plane, progress)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from localcloud.processes import Service, ServiceError, alive, wait_until
+from localcloud.processes import Service, ServiceError, alive, require_free_ports, wait_until
 
 SLEEPER = (sys.executable, "-c", "import time; print('up', flush=True); time.sleep(300)")
 PARENT = (
@@ -93,14 +93,16 @@ def test_stop_never_touches_a_process_that_took_over_the_pid(sleeper: Service) -
     assert not sleeper.pid_file.exists()
 
 
-def test_a_taken_port_is_named_with_its_owner_and_the_remedy() -> None:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        port = listener.getsockname()[1]
+def test_taken_ports_are_named_together_with_owner_and_remedy() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
+        ports = [listener.getsockname()[1] for listener in (one, two)]
+        services = [Service(f"web{port}", SLEEPER, ports=(port,)) for port in ports]
         with pytest.raises(ServiceError) as caught:
-            Service("web", SLEEPER, ports=(port,)).start()
-    assert f"127.0.0.1:{port} (pid {os.getpid()}" in str(caught.value)
+            require_free_ports(services)
+        with pytest.raises(ServiceError):
+            services[0].start()
+    for port in ports:
+        assert f"web{port} needs 127.0.0.1:{port}, held by pid {os.getpid()}" in str(caught.value)
     assert "scripts/localcloud up" in str(caught.value)
 
 
