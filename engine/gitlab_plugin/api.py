@@ -133,7 +133,7 @@ class Api:
 
     def _unreached(self, verb: str, path: str, error: requests.RequestException) -> PluginError:
         where = self._where(verb, path)
-        said = masked(str(error), [self._config.token])
+        said = masked(_cause(error), [self._config.token])
         if isinstance(error, requests.exceptions.SSLError):
             return PluginError(
                 f"{where}: the TLS certificate was not accepted: {said}. "
@@ -170,6 +170,19 @@ def _adapter(config: Config) -> HTTPAdapter:
             raise_on_status=False,
         )
     )
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost reason, without the layers that requests and urllib3 put around it."""
+    for attribute in ("reason", "original_error"):
+        inner = getattr(error, attribute, None)
+        if isinstance(inner, BaseException):
+            return _cause(inner)
+    first = error.args[0] if error.args else None
+    if isinstance(first, BaseException):
+        return _cause(first)
+    inner = error.args[1] if len(error.args) > 1 else None
+    return _cause(inner) if isinstance(inner, BaseException) else str(error)
 
 
 def _never_sent(error: requests.RequestException) -> bool:

@@ -1,7 +1,7 @@
 """Reads what `pulumi preview --json` printed, in its plain and its streaming form."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -61,7 +61,7 @@ def part(holder: Json, key: str) -> Json:
 def items(holder: Json, key: str) -> list[Any]:
     """The list under `key`; an empty one where there is none."""
     found: Any = holder.get(key)
-    return cast("list[Any]", found) if isinstance(found, list) else []
+    return [*cast("Iterable[Any]", found)] if isinstance(found, list) else []
 
 
 def read(text: str) -> Preview:

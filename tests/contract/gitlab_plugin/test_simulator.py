@@ -120,7 +120,8 @@ def test_a_token_without_the_role_is_refused_with_the_remedy(server: Server) -> 
     with PluginClient() as client:
         client.configure(baseUrl=server.url, token=user)
         checked = client.checked(token, inputs)
-        refused = pytest.raises(grpc.RpcError, client.create, token, checked)
+        with pytest.raises(grpc.RpcError) as refused:
+            client.create(token, checked)
     assert "403" in refused.value.details()
     assert "Maintainer" in refused.value.details()
     assert user not in refused.value.details()

@@ -95,10 +95,13 @@ class PluginClient:
 class PluginProcess(PluginClient):
     """The same in a process of its own, started as the engine starts it."""
 
+    def __init__(self, engine: str = "127.0.0.1:1") -> None:
+        self.engine = engine
+
     def __enter__(self) -> Self:
         env = {k: v for k, v in os.environ.items() if not k.startswith("GITLAB_")}
         self._process = subprocess.Popen(
-            [sys.executable, str(ENGINE / "gitlab_plugin" / "pulumi-resource-gitlab"), "127.0.0.1:1"],
+            [sys.executable, str(ENGINE / "gitlab_plugin" / "pulumi-resource-gitlab"), self.engine],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -1,12 +1,16 @@
 """What a user sees when GitLab refuses, stalls or cannot be reached."""
 
 import json
+import queue
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import grpc
 import pytest
 from gitlab_double import GitLabDouble
+from google.protobuf import empty_pb2
 from plugin_client import PluginClient, PluginProcess, struct
-from pulumi.runtime.proto import provider_pb2
+from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2
 
 VARIABLE = "gitlab:index/projectVariable:ProjectVariable"
 RUNNER = "gitlab:index/userRunner:UserRunner"
@@ -109,6 +113,30 @@ def test_the_notice_and_nothing_else_is_written_to_standard_error(gitlab: GitLab
         client.configure(baseUrl=gitlab.url, token=gitlab.token)
     assert client.stderr.startswith("gitlab plugin: this is a stand-in")
     assert len(client.stderr.splitlines()) == 1
+
+
+class _Engine(engine_pb2_grpc.EngineServicer):
+    """Pulumi's engine as far as a plugin talks to it."""
+
+    def __init__(self) -> None:
+        self.said: queue.Queue[tuple[int, str]] = queue.Queue()
+
+    def Log(self, request: Any, context: Any) -> empty_pb2.Empty:  # noqa: N802 - gRPC's name
+        self.said.put((request.severity, request.message))
+        return empty_pb2.Empty()
+
+
+def test_the_engine_is_told_once_that_this_is_a_stand_in() -> None:
+    engine, server = _Engine(), grpc.server(ThreadPoolExecutor(max_workers=1))
+    engine_pb2_grpc.add_EngineServicer_to_server(engine, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    with PluginProcess(f"127.0.0.1:{port}"):
+        severity, message = engine.said.get(timeout=60)
+    assert severity == engine_pb2.INFO
+    assert "stand-in" in message
+    assert engine.said.empty()
+    server.stop(None).wait()
 
 
 def test_schema_is_json_with_all_types(plugin: PluginClient) -> None:

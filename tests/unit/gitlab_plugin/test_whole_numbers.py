@@ -1,8 +1,7 @@
 """Numbers arrive as doubles; GitLab's addresses and bodies want whole ones."""
 
-from google.protobuf.struct_pb2 import Struct
-
 from gitlab_plugin.values import from_struct, to_struct
+from google.protobuf.struct_pb2 import Struct
 
 
 def test_whole_numbers_are_integers_again_at_any_depth() -> None:
