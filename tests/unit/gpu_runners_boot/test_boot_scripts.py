@@ -127,6 +127,14 @@ def test_gpu_fault_keeps_the_runner_off_and_is_named(machine: Machine, fault: st
     assert not machine.root("etc/gitlab-runner/config.toml").exists()
 
 
+def test_nvidia_smi_that_cannot_be_killed_is_not_waited_for(machine: Machine) -> None:
+    unkillable = machine.folder / "bin/timeout"
+    unkillable.write_text("#!/bin/sh\nexec /bin/sleep 12\n")
+    unkillable.chmod(0o755)
+    assert machine.run().returncode == 1
+    assert machine.console[-1].endswith("gpu_unhealthy after 0 s: no answer within 1 s")
+
+
 def test_late_gpu_is_waited_for_and_said_once(machine: Machine) -> None:
     machine.write("gpu", "late")
     machine.settings = dataclasses.replace(machine.settings, gpu_timeout_s=3600)

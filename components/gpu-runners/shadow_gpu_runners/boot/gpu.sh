@@ -23,10 +23,16 @@ gpu_fault() {
 }
 
 # ask_gpu COMMAND...: run it within the time limit; sets GPU_OUTPUT and GPU_REASON (empty when fine).
+# A process that hangs in the driver cannot be killed, so it is not waited for either, and may not hold the lock (9).
 ask_gpu() {
-  local status=0
-  GPU_OUTPUT=$(timeout --kill-after=5 "$SHADOW_GPU_COMMAND_TIMEOUT_S" "$@" 2>&1 9>&-) || status=$?
-  GPU_REASON=$(gpu_fault "$status" "$GPU_OUTPUT")
+  local limit=$SHADOW_GPU_COMMAND_TIMEOUT_S ended=0
+  IFS= read -r -d '' -t $((limit + 6)) GPU_OUTPUT < <(
+    exec 9>&-
+    timeout --kill-after=5 "$limit" "$@" 2>&1 && printf '\n0' || printf '\n%s' "$?"
+  ) || ended=$?
+  ((ended <= 128)) || GPU_OUTPUT+=$'\n124'
+  GPU_REASON=$(gpu_fault "${GPU_OUTPUT##*$'\n'}" "${GPU_OUTPUT%$'\n'*}")
+  GPU_OUTPUT=${GPU_OUTPUT%$'\n'*}
   [[ -z "$GPU_REASON" ]]
 }
 
