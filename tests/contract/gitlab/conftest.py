@@ -6,6 +6,7 @@ from pathlib import Path
 import gitlab
 import pytest
 from gitlab.v4.objects import Project
+
 from localcloud.gitlab.testing import Receiver, Server, receiving
 
 

@@ -1,12 +1,13 @@
 """A `docker` for tests of the runner: no containers, scripts run on this machine, every call is written down.
 
-Used as `docker_shim.py FOLDER COMMAND…`. Images whose name begins with `local/` are there already, those that begin
-with `missing/` can't be pulled, and the daemon refuses to run those that begin with `broken/`.
+Used as `docker_shim.py FOLDER COMMAND…`. Images whose name begins with `local/` are there already,
+`missing/` ones can't be pulled, and `broken/` ones the daemon refuses to run.
 """
 
 import json
 import os
 import signal
+import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -39,7 +40,7 @@ def run(folder: Path, words: list[str]) -> int:
     (folder / f"{name}.pid").write_text(str(os.getpid()))
     builds = next(word for word in words if word.endswith(":/builds")).removesuffix(":/builds")
     script = sys.stdin.read().replace("/builds/", f"{builds}/")
-    os.execvp("sh", ["sh", "-c", script])
+    return subprocess.run(["sh", "-c", script], check=False).returncode
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import gitlab
 import httpx
 import pytest
+
 from localcloud.gitlab.testing import Server
 
 

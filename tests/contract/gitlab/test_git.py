@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from gitlab.v4.objects import Project
+
 from localcloud.gitlab.testing import Server
 
 CI = "test:\n  script: [make test]\n"
@@ -13,7 +14,8 @@ CI = "test:\n  script: [make test]\n"
 
 def git(folder: Path, *arguments: str, fails: bool = False) -> str:
     environment = os.environ | {
-        "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_AUTHOR_NAME": "Ada", "GIT_COMMITTER_NAME": "Ada",
+        "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_AUTHOR_NAME": "Ada",
+        "GIT_COMMITTER_NAME": "Ada",
         "GIT_AUTHOR_EMAIL": "ada@example.com", "GIT_COMMITTER_EMAIL": "ada@example.com",
     }  # fmt: skip
     done = subprocess.run(

@@ -9,16 +9,20 @@ import gitlab
 import pytest
 from gitlab.exceptions import GitlabHttpError
 from gitlab.v4.objects import Project
+
 from localcloud.gitlab.testing import Receiver, Server, free_port, wait_for
 
 CI = "test_inference: {script: [a], tags: [shadow-gpu]}"
 QUIET = {"push_events": False}
 SIGNING = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
 JOB_FIELDS = {
-    "object_kind", "ref", "tag", "before_sha", "sha", "retries_count", "build_id", "build_name", "build_stage",
+    "object_kind", "ref", "tag", "before_sha", "sha", "retries_count", "build_id", "build_name",
+    "build_stage",
     "build_status", "build_created_at", "build_started_at", "build_finished_at", "build_created_at_iso",
-    "build_started_at_iso", "build_finished_at_iso", "build_duration", "build_queued_duration", "build_allow_failure",
-    "build_failure_reason", "pipeline_id", "runner", "project_id", "project_name", "user", "commit", "repository",
+    "build_started_at_iso", "build_finished_at_iso", "build_duration", "build_queued_duration",
+    "build_allow_failure",
+    "build_failure_reason", "pipeline_id", "runner", "project_id", "project_name", "user", "commit",
+    "repository",
     "project", "environment",
 }  # fmt: skip
 
@@ -147,7 +151,8 @@ def test_group_hooks_hear_of_all_projects_below(
 
 def test_only_loopback_targets_and_good_signing_tokens(project: Project) -> None:
     fields: list[dict[str, Any]] = [
-        {"url": "http://10.0.0.1/"}, {"url": "ftp://127.0.0.1/"}, {"url": "http://127.0.0.1/", "signing_token": "x"},
+        {"url": "http://10.0.0.1/"}, {"url": "ftp://127.0.0.1/"},
+        {"url": "http://127.0.0.1/", "signing_token": "x"},
     ]  # fmt: skip
     for body in fields:
         with pytest.raises(GitlabHttpError) as refused:
@@ -184,7 +189,9 @@ def test_failing_hooks_rest_longer_each_time(own_server: Server, receiver: Recei
         found: dict[str, Any] = own_server.api("GET", base).json()
         return found
 
-    assert [fail(number)["alert_status"] for number in range(1, 5)] == ["executable"] * 3 + ["temporarily_disabled"]
+    assert [fail(number)["alert_status"] for number in range(1, 5)] == ["executable"] * 3 + [
+        "temporarily_disabled"
+    ]
     own_server.sim("POST", "/clock", advance_s=61)
     assert own_server.api("GET", base).json()["alert_status"] == "executable"
     assert fail(5)["alert_status"] == "temporarily_disabled"
@@ -200,17 +207,18 @@ def test_a_hook_that_rests_hears_nothing(own_server: Server, receiver: Receiver)
         "POST", f"/projects/{project_id}/hooks", json={"url": f"http://127.0.0.1:{free_port()}/"}
     ).json()
     own_server.api("POST", f"/projects/{project_id}/hooks", json={"url": receiver.url})
-    for number in range(6):
+    url = f"/projects/{project_id}/hooks/{dead['id']}/events"
+
+    def push(number: int) -> None:
+        """Push, and wait until the dead hook was tried as often as it should have been."""
         body = {"branch": "main", "commit_message": "m", "content": "1"}
         own_server.api("POST", f"/projects/{project_id}/repository/files/f{number}", json=body)
         receiver.raw()
-        url = f"/projects/{project_id}/hooks/{dead['id']}"
-        wait_for(
-            lambda number=number, url=url: (
-                len(own_server.api("GET", f"{url}/events").json()) == min(number + 1, 4)
-            )
-        )
-    events = own_server.api("GET", f"/projects/{project_id}/hooks/{dead['id']}/events").json()
+        wait_for(lambda: len(own_server.api("GET", url).json()) == min(number + 1, 4))
+
+    for number in range(6):
+        push(number)
+    events = own_server.api("GET", url).json()
     assert {event["response_status"] for event in events} == {"internal error"}
     assert len(events) == 4
 

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from gitlab.exceptions import GitlabCreateError
 from gitlab.v4.objects import Project
+
 from localcloud.gitlab.testing import FakeRunner, Server
 
 
@@ -38,14 +39,16 @@ always: {stage: deploy, script: [a], when: always}
 def test_stages_wait_for_each_other(server: Server, gl: gitlab.Gitlab) -> None:
     project, runner = make(server, gl, STAGES)
     assert states(project) == {
-        "build": "pending", "unit": "created", "lint": "created", "ship": "created", "rescue": "created", "always": "created",
+        "build": "pending", "unit": "created", "lint": "created", "ship": "created", "rescue": "created",
+        "always": "created",
     }  # fmt: skip
     runner.finish(runner.take())
     unit, lint = runner.take(), runner.take()
     runner.finish(unit)
     runner.finish(lint, "failed", failure_reason="script_failure", exit_code=1)
     assert states(project) == {
-        "build": "success", "unit": "success", "lint": "failed", "ship": "pending", "rescue": "skipped", "always": "pending",
+        "build": "success", "unit": "success", "lint": "failed", "ship": "pending", "rescue": "skipped",
+        "always": "pending",
     }  # fmt: skip
     for _ in range(2):
         runner.finish(runner.take())
@@ -261,10 +264,11 @@ def test_pages_for_people(server: Server, gl: gitlab.Gitlab) -> None:
     project, runner = make(server, gl, STAGES)
     job = runner.take()
     runner.trace(job, "<b>log</b>")
+    pipeline = project.pipelines.list(get_all=False)[0]
     pages = {
         "/": project.path_with_namespace,
         f"/{project.path_with_namespace}": "main",
-        f"/{project.path_with_namespace}/-/pipelines/{project.pipelines.list(get_all=False)[0].id}": "running",
+        f"/{project.path_with_namespace}/-/pipelines/{pipeline.id}": "running",
         f"/{project.path_with_namespace}/-/jobs/{job['id']}": "&lt;b&gt;log&lt;/b&gt;",
     }
     for path, words in pages.items():

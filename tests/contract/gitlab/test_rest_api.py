@@ -8,6 +8,7 @@ import httpx
 import pytest
 from gitlab.exceptions import GitlabAuthenticationError, GitlabCreateError, GitlabGetError
 from gitlab.v4.objects import Project
+
 from localcloud.gitlab.testing import Server
 
 
@@ -42,8 +43,8 @@ def test_a_stranger_sees_no_private_project(server: Server, project: Project) ->
 
 
 def test_a_developer_can_push_but_not_manage(server: Server, project: Project) -> None:
-    developer = server.user(f"dev-{secrets.token_hex(3)}", **{project.path_with_namespace: "developer"})
-    file = {"branch": "feature", "start_branch": "main", "commit_message": "m", "actions": []}
+    developer = server.user(f"dev-{secrets.token_hex(3)}", None, **{project.path_with_namespace: "developer"})
+    file: dict[str, Any] = {"branch": "feature", "start_branch": "main", "commit_message": "m", "actions": []}
     assert server.api("GET", f"/projects/{project.id}", token=developer).status_code == 200
     assert (
         server.api(
@@ -61,7 +62,7 @@ def test_a_developer_can_push_but_not_manage(server: Server, project: Project) -
 
 
 def test_a_read_only_token_cannot_write(server: Server) -> None:
-    reader = server.user("reader", scopes=["read_api"])
+    reader = server.user("reader", ["read_api"])
     response = server.api("POST", "/groups", token=reader, json={"name": "g", "path": "g"})
     assert response.status_code == 403
     assert response.json()["error"] == "insufficient_scope"

@@ -9,6 +9,7 @@ import gitlab
 import httpx
 import pytest
 from gitlab.v4.objects import Project
+
 from localcloud.gitlab.testing import Server
 
 CI = """

@@ -1,4 +1,4 @@
-"""Runners: creation rules of `POST /user/runners`, management, managers, and the refusal of old registration."""
+"""Runners: rules of `POST /user/runners`, management, managers, and the refusal of old registration."""
 
 import secrets
 from typing import Any
@@ -8,6 +8,7 @@ import httpx
 import pytest
 from gitlab.exceptions import GitlabCreateError
 from gitlab.v4.objects import Project
+
 from localcloud.gitlab.testing import Server
 
 
@@ -17,7 +18,8 @@ def create(server: Server, token: str | None = None, **fields: Any) -> httpx.Res
 
 def test_a_project_runner_has_all_its_fields(server: Server, gl: gitlab.Gitlab, project: Project) -> None:
     fields = {
-        "runner_type": "project_type", "project_id": project.id, "description": "gpu", "maintenance_note": "note",
+        "runner_type": "project_type", "project_id": project.id, "description": "gpu",
+        "maintenance_note": "note",
         "paused": True, "locked": True, "access_level": "ref_protected", "run_untagged": False,
         "tag_list": ["shadow-gpu", "rtx2000"], "maximum_timeout": 1800,
     }  # fmt: skip

@@ -14,6 +14,7 @@ from typing import Any
 import gitlab
 import pytest
 from gitlab.v4.objects import Project, ProjectJob
+
 from localcloud.gitlab.testing import PACKAGES, Server, wait_for
 
 PROGRAM = PACKAGES / "localcloud" / "standins" / "gitlab-runner"
@@ -49,7 +50,8 @@ class Machine:
         self.config.write_text(
             f"check_interval = 1\n{top}\n[[runners]]\n  name = 'gpu-01'\n  url = '{self.server.url}/'\n"
             f"  token = '{token}'\n  executor = 'docker'\n{runner}\n  [runners.docker]\n"
-            f"    image = 'nvidia/cuda:12.1.0-base-ubuntu22.04'\n    gpus = 'all'\n    volumes = ['/cache']\n{docker}\n"
+            "    image = 'nvidia/cuda:12.1.0-base-ubuntu22.04'\n    gpus = 'all'\n    volumes = ['/cache']\n"
+            f"{docker}\n"
         )
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
@@ -105,7 +107,7 @@ def finished(project: Project, name: str) -> ProjectJob:
 
 def trace(project: Project, name: str) -> str:
     content: Any = finished(project, name).trace()
-    return content.decode()
+    return str(content.decode())
 
 
 ARTICLE = """
@@ -134,7 +136,8 @@ def test_the_article_s_job_is_green(server: Server, gl: gitlab.Gitlab, machine: 
     for words in (
         "Running with gitlab-runner", 'Preparing the "docker" executor', "Getting source from Git repository",
         "Using Docker executor with image pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime", "GPU RTX seen",
-        "print('12 ms/token')", "several lines", "$ if true; then # collapsed multi-line command", "Job succeeded",
+        "print('12 ms/token')", "several lines", "$ if true; then # collapsed multi-line command",
+        "Job succeeded",
         "section_start:", "on gpu-01",
     ):  # fmt: skip
         assert words in text
@@ -148,7 +151,8 @@ def test_secrets_are_masked_and_on_no_command_line(
     server: Server, gl: gitlab.Gitlab, machine: Machine
 ) -> None:
     secret = f"planted{secrets.token_hex(12)}"
-    ci = "show:\n  script: ['echo token=$API_KEY', 'echo job=$CI_JOB_TOKEN', 'printf %s $HALF; sleep 0; echo $REST']\n"
+    lines = ["echo token=$API_KEY", "echo job=$CI_JOB_TOKEN", "printf %s $HALF; sleep 0; echo $REST"]
+    ci = f"show: {{script: {lines}}}\n"
     project = pipeline(server, gl, ci)
     for key, value in (("API_KEY", secret), ("HALF", secret[:9]), ("REST", secret[9:])):
         project.variables.create({"key": key, "value": value, "masked": key == "API_KEY"})
@@ -264,7 +268,8 @@ def test_term_aborts_the_job_as_a_runner_failure(server: Server, gl: gitlab.Gitl
 
 def test_quit_lets_the_job_end(server: Server, gl: gitlab.Gitlab, machine: Machine) -> None:
     gate = machine.home / "gate"
-    ci = f"one: {{script: ['echo begun', 'while [ ! -e {gate} ]; do sleep 0.05; done']}}\ntwo: {{script: [a], stage: deploy}}"
+    wait = f"while [ ! -e {gate} ]; do sleep 0.05; done"
+    ci = f"one: {{script: ['echo begun', '{wait}']}}\ntwo: {{script: [a], stage: deploy}}"
     project = pipeline(server, gl, ci)
     machine.configure(server.runner(project.id).token)
     machine.start()
@@ -321,7 +326,15 @@ def test_gpus_must_be_a_string(server: Server, machine: Machine) -> None:
 
 def test_register_verify_list_unregister(server: Server, project: Project, machine: Machine) -> None:
     runner = server.runner(project.id)
-    words = ("--non-interactive", "--url", server.url, "--token", runner.token, "--executor", "docker")
+    words: tuple[str, ...] = (
+        "--non-interactive",
+        "--url",
+        server.url,
+        "--token",
+        runner.token,
+        "--executor",
+        "docker",
+    )
     words += ("--docker-image", "alpine", "--docker-gpus", "all", "--name", "reg")
     refused = machine.command("register", *words, "--tag-list", "a,b")
     assert refused.returncode == 1

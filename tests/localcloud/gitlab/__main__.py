@@ -41,7 +41,8 @@ def _world_file(given: Path | None) -> Path:
     path = given or _state_home() / "world.json"
     if not path.is_file():
         raise SystemExit(
-            f"localcloud.gitlab: {path} does not exist; run `scripts/localcloud up` first or give --world FILE"
+            f"localcloud.gitlab: {path} does not exist; "
+            "run `scripts/localcloud up` first or give --world FILE"
         )
     return path
 

@@ -1,4 +1,4 @@
-"""Faults that a test switches on: slow or failing answers, cut connections, expired tokens, lost or doubled hooks."""
+"""Faults that a test switches on: slow, failing or cut answers, expired tokens, lost or doubled hooks."""
 
 import re
 from dataclasses import dataclass, field

@@ -139,7 +139,7 @@ class Repositories:
         author: tuple[str, str],
         start: str | None,
     ) -> str:
-        """Commit changes on top of `start` (a commit id, None for a first commit) and move the branch there."""
+        """Commit changes on top of `start` (a commit id; None for a first commit) and move the branch."""
         repository = ["-C", str(self.path(project_id))]
         with TemporaryDirectory() as scratch:
             environment = _identity(author) | {"GIT_INDEX_FILE": str(Path(scratch) / "index")}
@@ -209,7 +209,8 @@ class Repositories:
 
 
 def _commit(record: str) -> Commit:
-    sha, parents, *people, message = record.split("\x00")
+    sha, parents, name, email, date, committer, committer_email, committed, message = record.split("\x00")
+    people = (name, email, date, committer, committer_email, committed)
     return Commit(sha, tuple(parents.split()), *people, message.strip("\n"))
 
 

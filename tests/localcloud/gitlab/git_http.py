@@ -21,8 +21,8 @@ from localcloud.gitlab.variables import is_protected
 CHUNK = 64 * 1024
 NOT_ALLOWED = "You are not allowed to push code to this project."
 DENIED = PlainTextResponse(
-    "HTTP Basic: Access denied. If a password was provided for Git authentication, the password was incorrect or you're "
-    "required to use a token instead of a password.",
+    "HTTP Basic: Access denied. If a password was provided for Git authentication, the password was "
+    "incorrect or you're required to use a token instead of a password.",
     401,
     {"WWW-Authenticate": 'Basic realm="GitLab"'},
 )

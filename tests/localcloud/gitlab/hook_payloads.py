@@ -104,7 +104,7 @@ def _pipeline_job(instance: Instance, row: Row) -> Row:
         "manual": row["run_when"] == "manual", "allow_failure": row["allow_failure"],
         "user": present.hook_user(instance.store.one("users", id=row["user_id"])),
         "runner": runner(instance, row["runner_id"]),
-        "artifacts_file": {"filename": archive["filename"] if archive else None, "size": archive["size"] if archive else None},
+        "artifacts_file": {name: archive[name] if archive else None for name in ("filename", "size")},
         "environment": _environment(row),
     }  # fmt: skip
 
@@ -132,7 +132,7 @@ def merge_request(
 ) -> dict[str, Any]:
     """A Merge Request Hook; `oldrev` is set when an update brought new commits."""
     commit = instance.repositories.commit(project["id"], row["sha"]) if row["sha"] else None
-    attributes = _merge_request_brief(instance, project, row) | {
+    attributes: Row = _merge_request_brief(instance, project, row) | {
         "description": row["description"], "author_id": row["author_id"], "action": action, "labels": [],
         "created_at": hook_time(row["created_at"]), "updated_at": hook_time(row["updated_at"]),
         "last_commit": present.hook_commit(instance, project, commit) if commit else None,

@@ -20,7 +20,7 @@ FAILURE_REASONS = {
 def finish(
     instance: Instance, job: Row, status: str, reason: str | None = None, exit_code: int | None = None
 ) -> None:
-    """End a running job with `success`, `failed` or `canceled`, retry it where its CI file says so, and go on."""
+    """End a job as `success`, `failed` or `canceled`, retry it where its CI file says so, and go on."""
     spec = job["spec"]
     values: Row = {"exit_code": exit_code, "failure_reason": reason if status == "failed" else None}
     if status == "failed" and exit_code is not None and exit_code in spec["allow_exit_codes"]:

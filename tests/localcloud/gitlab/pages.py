@@ -13,9 +13,11 @@ from localcloud.gitlab.store import Row
 
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ddd}
+table{border-collapse:collapse;width:100%}
+td,th{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ddd}
 pre{background:#161616;color:#eee;padding:1rem;overflow:auto;border-radius:4px}
-.s{padding:.1rem .5rem;border-radius:1rem;background:#ddd}.success{background:#b7e4c7}.failed{background:#f5b7b1}
+.s{padding:.1rem .5rem;border-radius:1rem;background:#ddd}
+.success{background:#b7e4c7}.failed{background:#f5b7b1}
 .running{background:#aed6f1}.pending{background:#fdebd0}.canceled,.skipped{background:#ccc}a{color:#1f75cb}
 """
 CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|section_(?:start|end):\d+:[\w.-]+(?:\[[^\]]*\])?\r")
@@ -25,7 +27,8 @@ def _page(title: str, body: str, *, refresh: bool = False) -> HTMLResponse:
     again = '<meta http-equiv="refresh" content="3">' if refresh else ""
     head = f'<meta charset="utf-8">{again}<title>{escape(title)}</title><style>{STYLE}</style>'
     return HTMLResponse(
-        f'<!doctype html><html lang="en"><head>{head}</head><body><h1>{title_with_home(title)}</h1>{body}</body></html>'
+        f'<!doctype html><html lang="en"><head>{head}</head>'
+        f"<body><h1>{title_with_home(title)}</h1>{body}</body></html>"
     )
 
 
@@ -91,7 +94,8 @@ def project(request: Request) -> HTMLResponse:
     if row is None:
         return _missing(path)
     pipelines = [
-        [_link(f"/{path}/-/pipelines/{item['id']}", f"#{item['id']}"), _badge(item["status"]), escape(item["ref"]), item["sha"][:8],
+        [_link(f"/{path}/-/pipelines/{item['id']}", f"#{item['id']}"), _badge(item["status"]),
+         escape(item["ref"]), item["sha"][:8],
          item["source"], item["created_at"]]
         for item in store.find("pipelines", project_id=row["id"])[::-1]
     ]  # fmt: skip
@@ -115,13 +119,15 @@ def pipeline(request: Request) -> HTMLResponse:
         return _missing(f"{path} pipeline {request.path_params['number']}")
     jobs = [
         [escape(item["stage"]), _link(f"/{path}/-/jobs/{item['id']}", item["name"]), _badge(item["status"]),
-         escape(", ".join(item["tag_list"])), _took(item), escape(item["failure_reason"] or ""), "retried" if item["retried"] else ""]
-        for item in store.query("SELECT * FROM jobs WHERE pipeline_id = ? ORDER BY stage_index, id", row["id"])
+         escape(", ".join(item["tag_list"])), _took(item), escape(item["failure_reason"] or ""),
+         "retried" if item["retried"] else ""]
+        for item in sorted(store.find("jobs", pipeline_id=row["id"]), key=lambda item: item["stage_index"])
     ]  # fmt: skip
     errors = (
         f"<h2>Faults in the CI file</h2><pre>{escape(row['yaml_errors'])}</pre>" if row["yaml_errors"] else ""
     )
-    facts = f"<p>{_badge(row['status'])} {escape(row['ref'])} {row['sha'][:8]}, by {row['source']}, {_link('/' + path, path)}</p>"
+    words = f"{escape(row['ref'])} {row['sha'][:8]}, by {row['source']}, {_link('/' + path, path)}"
+    facts = f"<p>{_badge(row['status'])} {words}</p>"
     table = _table(["Stage", "Job", "Status", "Tags", "Took", "Failure", ""], jobs)
     return _page(f"Pipeline #{row['id']}", facts + errors + table, refresh=not row["finished_at"])
 
@@ -135,13 +141,10 @@ def job(request: Request) -> HTMLResponse:
     file = instance.traces / f"{row['id']}.log"
     log = CONTROL.sub("", file.read_text(errors="replace")) if file.exists() else ""
     back = _link(f"/{path}/-/pipelines/{row['pipeline_id']}", f"pipeline #{row['pipeline_id']}")
-    waiting = (
-        ""
-        if row["runner_id"]
-        else f" waits for a runner with the tags {escape(', '.join(row['tag_list']) or '(none)')}"
-    )
     reason = escape(row["failure_reason"] or "")
-    facts = f"<p>{_badge(row['status'])} {reason} {_took(row)}{waiting if row['status'] == 'pending' else ''} · {back}</p>"
+    if row["status"] == "pending":
+        reason = f"waits for a runner with the tags {escape(', '.join(row['tag_list']) or '(none)')}"
+    facts = f"<p>{_badge(row['status'])} {reason} {_took(row)} · {back}</p>"
     return _page(
         f"{row['name']} #{row['id']}", f"{facts}<pre>{escape(log)}</pre>", refresh=not row["finished_at"]
     )

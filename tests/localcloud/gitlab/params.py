@@ -1,4 +1,4 @@
-"""Request parameters of the REST API: JSON, form and query together, with type checks that name every fault."""
+"""Request parameters of the REST API: JSON, form and query together, with checks that name every fault."""
 
 import json
 from collections.abc import Iterable
@@ -8,6 +8,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 
 from localcloud.gitlab.errors import ApiError, missing_or_wrong
+from localcloud.gitlab.shapes import Tree, as_list, is_tree
 
 TRUE = {"true", "t", "1", "on", "yes"}
 FALSE = {"false", "f", "0", "off", "no", ""}
@@ -73,14 +74,16 @@ class Params:
         value = self.values.get(name)
         if value is None:
             return None
-        parts: list[Any] = (
-            value.split(",")
-            if isinstance(value, str)
-            else list(value)
-            if isinstance(value, list)
-            else [value]
-        )
+        parts: list[Any] = value.split(",") if isinstance(value, str) else as_list(value)
         return list(dict.fromkeys(text for part in parts if (text := str(part).strip())))
+
+    def objects(self, name: str, *keys: str) -> list[Tree]:
+        """A list of objects that all have these keys; an empty one when it was not sent."""
+        value = as_list(self.values.get(name))
+        good = [item for item in value if is_tree(item) and set(keys) <= set(item)]
+        if len(good) < len(value):
+            self.problems.append(f"{name} is invalid")
+        return good
 
     def choice(
         self, name: str, values: Iterable[str], default: str | None = None, *, required: bool = False
@@ -116,12 +119,12 @@ def _json(body: bytes) -> dict[str, Any]:
     if not body.strip():
         return {}
     try:
-        value = json.loads(body)
+        value: object = json.loads(body)
     except ValueError as error:
         raise ApiError(400, {"error": f"The provided request body is not valid JSON: {error}"}) from None
-    if not isinstance(value, dict):
+    if not is_tree(value):
         raise ApiError(400, {"error": "The provided request body must be a JSON object"})
-    return {str(key): item for key, item in value.items()}
+    return value
 
 
 def _form(form: FormData) -> dict[str, Any]:

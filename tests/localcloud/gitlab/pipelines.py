@@ -1,6 +1,6 @@
 """Making pipelines from CI files, for pushes, merge requests and API calls."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from localcloud.gitlab import processing, variables
@@ -13,7 +13,10 @@ from localcloud.gitlab.instance import Instance
 from localcloud.gitlab.store import Row
 
 FILTERED_BY_WORKFLOW = "Pipeline filtered out by workflow rules."
-NO_JOBS = "Pipeline will not run for the selected trigger. The rules configuration prevented any jobs from being added to the pipeline."
+NO_JOBS = (
+    "Pipeline will not run for the selected trigger. "
+    "The rules configuration prevented any jobs from being added to the pipeline."
+)
 MISSING_FILE = "Missing CI config file"
 SKIP_WORDS = ("[skip ci]", "[ci skip]")
 
@@ -32,12 +35,12 @@ class Wish:
     variables: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
 
 
-class NotCreated(Exception):
+class NotCreated(Exception):  # noqa: N818 - an answer, not a fault
     """Why a wished pipeline isn't made."""
 
 
 def create(instance: Instance, project: Row, wish: Wish, *, keep_faulty: bool = True) -> Row:
-    """Make and start a pipeline; a faulty CI file makes a failed one, or `NotCreated` without `keep_faulty`."""
+    """Make and start a pipeline; a faulty CI file makes a failed one, or is `NotCreated`."""
     text = instance.repositories.file(project["id"], wish.sha, config_path(project))
     if text is None:
         raise NotCreated(MISSING_FILE)
@@ -70,7 +73,7 @@ def plan(instance: Instance, project: Row, wish: Wish, config: CiConfig, draft: 
     allowed, added = rules.workflow_allows(config, situation)
     if not allowed:
         raise NotCreated(FILTERED_BY_WORKFLOW)
-    inside = rules.replace(situation, variables=dict(situation.variables) | added)
+    inside = replace(situation, variables=dict(situation.variables) | added)
     jobs = rules.jobs_for(config, inside)
     if not any(job.stage not in {".pre", ".post"} for job in jobs):
         raise NotCreated(NO_JOBS)
@@ -87,8 +90,8 @@ def _check_needs(jobs: list[JobSpec]) -> None:
     present = {base_name(job) for job in jobs} | {job.name for job in jobs}
     missing = [
         f"'{job.name}' job needs '{need.job}' job, but '{need.job}' does not exist in the pipeline. "
-        "This might be because of the only, except, or rules keywords. To need a job that sometimes does not exist "
-        "in the pipeline, use needs:optional."
+        "This might be because of the only, except, or rules keywords. "
+        "To need a job that sometimes does not exist in the pipeline, use needs:optional."
         for job in jobs
         for need in job.needs or []
         if need.job not in present and not need.optional

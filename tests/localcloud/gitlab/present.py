@@ -101,10 +101,11 @@ def project(instance: Instance, row: Row) -> Row:
     url = project_url(instance, row)
     api = f"{instance.settings.url}/api/v4/projects/{row['id']}"
     space = namespace(instance, row)
+    settings: Row = row["settings"]
     return PROJECT_DEFAULTS | {
         "id": row["id"], "description": row["description"], "name": row["name"], "path": row["path"],
         "name_with_namespace": f"{space['name']} / {row['name']}", "path_with_namespace": row["full_path"],
-        "created_at": row["created_at"], "default_branch": row["default_branch"], "tag_list": [],
+        "created_at": row["created_at"], "default_branch": row["default_branch"], "tag_list": list[str](),
         "ssh_url_to_repo": f"git@{instance.settings.host}:{row['full_path']}.git",
         "http_url_to_repo": f"{url}.git",
         "web_url": url, "readme_url": f"{url}/-/blob/{row['default_branch']}/README.md", "namespace": space,
@@ -112,7 +113,7 @@ def project(instance: Instance, row: Row) -> Row:
         "creator_id": row["user_id"] or 1,
         "runners_token": None,
         "_links": {"self": api, "merge_requests": f"{api}/merge_requests", "members": f"{api}/members"},
-    } | row["settings"]  # fmt: skip
+    } | settings  # fmt: skip
 
 
 def hook_project(instance: Instance, row: Row) -> Row:
@@ -153,7 +154,8 @@ def hook_commit(instance: Instance, project_row: Row, item: Commit) -> Row:
 def merge_request(instance: Instance, project_row: Row, row: Row) -> dict[str, Any]:
     """A merge request."""
     pipelines = instance.store.query(
-        "SELECT * FROM pipelines WHERE merge_request_id = ? OR (project_id = ? AND sha = ? AND ref = ?) ORDER BY id DESC LIMIT 1",
+        "SELECT * FROM pipelines WHERE merge_request_id = ? OR (project_id = ? AND sha = ? AND ref = ?) "
+        "ORDER BY id DESC LIMIT 1",
         row["id"], row["project_id"], row["sha"], row["source_branch"],
     )  # fmt: skip
     head = pipeline_brief(instance, project_row, pipelines[0]) if pipelines else None
@@ -172,7 +174,10 @@ def merge_request(instance: Instance, project_row: Row, row: Row) -> dict[str, A
         "merge_commit_sha": row["merge_commit_sha"], "squash_commit_sha": None, "discussion_locked": None,
         "should_remove_source_branch": None, "force_remove_source_branch": False,
         "reference": f"!{row['iid']}",
-        "references": {"short": f"!{row['iid']}", "relative": f"!{row['iid']}", "full": f"{project_row['full_path']}!{row['iid']}"},
+        "references": {
+            "short": f"!{row['iid']}", "relative": f"!{row['iid']}",
+            "full": f"{project_row['full_path']}!{row['iid']}",
+        },
         "web_url": f"{project_url(instance, project_row)}/-/merge_requests/{row['iid']}", "squash": False,
         "has_conflicts": False, "blocking_discussions_resolved": True, "pipeline": head,
         "head_pipeline": head,

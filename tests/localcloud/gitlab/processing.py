@@ -1,4 +1,4 @@
-"""Moving jobs and pipelines forward: which jobs become pending, and what a pipeline's jobs make of its status."""
+"""Moving jobs and pipelines forward: which jobs become pending, and a pipeline's status."""
 
 import secrets
 from collections.abc import Sequence
@@ -133,7 +133,7 @@ def _next_status(job: Row, before: list[Row]) -> str | None:
 
 
 def _truly_skipped(job: Row) -> bool:
-    return job["status"] == "skipped" and job["run_when"] != "manual"
+    return bool(job["status"] == "skipped" and job["run_when"] != "manual")
 
 
 def _update_pipeline(instance: Instance, pipeline_id: int) -> None:

@@ -109,7 +109,10 @@ def detail(instance: Instance, row: Row) -> Row:
     """A runner by itself."""
     managers = instance.store.find("managers", runner_id=row["id"])
     last = managers[-1] if managers else {}
-    sql = "SELECT p.* FROM projects p JOIN runner_projects r ON r.project_id = p.id WHERE r.runner_id = ? ORDER BY p.id"
+    sql = (
+        "SELECT p.* FROM projects p JOIN runner_projects r ON r.project_id = p.id "
+        "WHERE r.runner_id = ? ORDER BY p.id"
+    )
     projects = [
         {"id": item["id"], "name": item["name"], "name_with_namespace": item["full_path"].replace("/", " / "),
          "path": item["path"], "path_with_namespace": item["full_path"]}

@@ -58,7 +58,8 @@ CREATE TABLE IF NOT EXISTS jobs (
   runner_id INTEGER REFERENCES runners ON DELETE SET NULL,
   manager_id INTEGER REFERENCES managers ON DELETE SET NULL,
   failure_reason TEXT, exit_code INTEGER, coverage REAL, variables JSON NOT NULL DEFAULT '[]',
-  created_at TEXT NOT NULL, queued_at TEXT, started_at TEXT, finished_at TEXT, contacted_at TEXT, erased_at TEXT);
+  created_at TEXT NOT NULL, queued_at TEXT, started_at TEXT, finished_at TEXT, contacted_at TEXT,
+  erased_at TEXT);
 CREATE INDEX IF NOT EXISTS jobs_by_pipeline ON jobs (pipeline_id);
 CREATE INDEX IF NOT EXISTS jobs_by_status ON jobs (status);
 CREATE INDEX IF NOT EXISTS jobs_by_project ON jobs (project_id, status);
@@ -117,7 +118,8 @@ CREATE TABLE IF NOT EXISTS hook_events (
   request_data TEXT NOT NULL, response_headers JSON NOT NULL, response_body TEXT NOT NULL,
   response_status TEXT NOT NULL, execution_duration REAL NOT NULL, internal_error_message TEXT,
   created_at TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS faults (id INTEGER PRIMARY KEY AUTOINCREMENT, rule JSON NOT NULL, remaining INTEGER);
+CREATE TABLE IF NOT EXISTS faults (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, rule JSON NOT NULL, remaining INTEGER);
 CREATE TABLE IF NOT EXISTS requests (
   id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL,
   query TEXT NOT NULL, status INTEGER NOT NULL, user_agent TEXT, duration_s REAL NOT NULL, fault TEXT);

@@ -1,4 +1,4 @@
-"""The control interface for tests, below /_sim/: seed, faults, clock, request log, reset. Not part of GitLab."""
+"""The control interface for tests, below /_sim/: seed, faults, clock, request log, reset."""
 
 from pathlib import Path
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from localcloud.gitlab import faults, jobs, projects, workers
 from localcloud.gitlab.api.core import Api, Call
 from localcloud.gitlab.errors import ApiError, unauthorized
+from localcloud.gitlab.git import Change
 from localcloud.gitlab.instance import ALL_SCOPES, add_token, add_user, reset
 from localcloud.gitlab.present import project as shown
 from localcloud.gitlab.store import Row
@@ -41,9 +42,8 @@ def list_faults(call: Call) -> list[Row]:
 def add_faults(call: Call) -> Row:
     """Add one rule, or several in `rules`."""
     _guard(call)
-    rules: Any = call.params.raw("rules", [call.params.values])
-    if not isinstance(rules, list) or any(not isinstance(rule, dict) for rule in rules):
-        raise ApiError(400, {"error": "rules is invalid: a list of objects is expected"})
+    rules = call.params.objects("rules") or [call.params.values]
+    call.params.check()
     with call.store.transaction():
         return {"ids": [faults.add(call.instance, rule) for rule in rules]}
 
@@ -64,7 +64,7 @@ def remove_fault(call: Call) -> None:
 
 @api.get("/log")
 def log(call: Call) -> list[Row]:
-    """Requests seen, oldest first, at most `limit` (default 1000) of the newest; no header or body is kept."""
+    """The newest `limit` (default 1000) requests, oldest first; no header or body is kept."""
     _guard(call)
     limit = call.params.integer("limit", 1000)
     return call.store.query("SELECT * FROM requests ORDER BY id DESC LIMIT ?", limit)[::-1]
@@ -112,9 +112,10 @@ def _join(call: Call, user_id: int, path: str, level: str) -> None:
 
 @api.post("/projects")
 def seed_project(call: Call) -> Row:
-    """Make a project at `path` (group/…/name), its groups too, with the files of `folder` or `files` on `branch`.
+    """Make a project at `path` (group/…/name) and its groups, with files of `folder` or `files` on `branch`.
 
-    A project that exists gets the files as a new commit when they differ. `pipeline: false` keeps hooks and CI quiet.
+    A project that exists gets the files as a new commit when they differ.
+    `pipeline: false` keeps hooks and CI quiet.
     """
     _guard(call)
     path, branch = call.params.need("path"), call.params.text("branch", "main") or "main"
@@ -135,14 +136,14 @@ def seed_project(call: Call) -> Row:
     }
 
 
-def _changes(folder: str | None, files: Any) -> list[projects.Change]:
-    changes = [projects.Change(str(path), str(text).encode()) for path, text in files.items()]
+def _changes(folder: str | None, files: Any) -> list[Change]:
+    changes = [Change(str(path), str(text).encode()) for path, text in files.items()]
     if folder and not Path(folder).is_dir():
         raise ApiError(400, {"error": f"folder: {folder} is not a folder"})
     return changes + (projects.folder_changes(Path(folder)) if folder else [])
 
 
-def _commit(call: Call, project: Row, branch: str, changes: list[projects.Change], root: Row) -> None:
+def _commit(call: Call, project: Row, branch: str, changes: list[Change], root: Row) -> None:
     git, message = call.instance.repositories, call.params.text("message", "Initial commit") or ""
     start = git.resolve(project["id"], branch)
     if start and all(git.file(project["id"], start, change.path) == change.content for change in changes):

@@ -1,23 +1,23 @@
-"""SQLite storage: rows as dictionaries, in write-ahead mode so that a kill at any point loses nothing committed."""
+"""SQLite storage: rows as dictionaries; write-ahead mode, so a kill loses nothing that was committed."""
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from localcloud.gitlab.schema import SCHEMA, TABLES
 
-type_converters = {"JSON": json.loads, "BOOL": lambda raw: raw == b"1"}
 Row = dict[str, Any]
+CONVERTERS: dict[str, Callable[[bytes], Any]] = {"JSON": json.loads, "BOOL": b"1".__eq__}
 
 
 class Store:
-    """One connection, used from the event loop's thread only; statements outside `transaction` commit alone."""
+    """One connection for the event loop's thread; statements outside `transaction` commit alone."""
 
     def __init__(self, path: Path) -> None:
-        for name, convert in type_converters.items():
+        for name, convert in CONVERTERS.items():
             sqlite3.register_converter(name, convert)
         self._db = sqlite3.connect(
             path, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES, check_same_thread=False
@@ -33,7 +33,7 @@ class Store:
         self._db.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> Generator[None]:
         """Commit everything inside together, or nothing when it raises; nests."""
         if self._depth == 0:
             self._db.execute("BEGIN IMMEDIATE")
@@ -102,7 +102,10 @@ class Store:
 
     def set_meta(self, name: str, value: Any) -> None:
         """Keep a named value of the instance."""
-        sql = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        sql = (
+            "INSERT INTO meta (name, value) VALUES (?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        )
         self._db.execute(sql, [name, json.dumps(value)])
 
     def clear(self) -> None:

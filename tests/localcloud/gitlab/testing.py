@@ -1,4 +1,4 @@
-"""Help for tests of anything that talks to GitLab: a server process, a runner on strings, a webhook receiver."""
+"""Help for tests of anything that talks to GitLab: a server process, a puppet runner, a receiver."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -96,7 +96,7 @@ class Server:
         headers = {"PRIVATE-TOKEN": chosen} if chosen else {}
         return httpx.request(method, f"{self.url}/api/v4{path}", headers=headers, timeout=30, **more)
 
-    def user(self, username: str, scopes: list[str] | None = None, **members: str) -> str:
+    def user(self, username: str, scopes: list[str] | None = None, /, **members: str) -> str:
         """The token of a user who has these levels in groups or projects."""
         made = self.sim("POST", "/users", username=username, scopes=scopes or ["api"], members=members)
         return str(made["token"])
@@ -155,7 +155,9 @@ class Receiver:
 
     port: int
     status: int = 200
-    received: "queue.Queue[tuple[dict[str, str], bytes]]" = field(default_factory=queue.Queue)
+    received: "queue.Queue[tuple[dict[str, str], bytes]]" = field(
+        default_factory=queue.Queue[tuple[dict[str, str], bytes]]
+    )
 
     @property
     def url(self) -> str:
@@ -173,7 +175,7 @@ class Receiver:
 
 
 @contextmanager
-def receiving() -> Iterator[Receiver]:
+def receiving() -> Generator[Receiver]:
     """A receiver on a free port while the block runs."""
     found: list[Receiver] = []
 

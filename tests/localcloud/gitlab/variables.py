@@ -1,4 +1,4 @@
-"""CI variables of a pipeline and a job: predefined, group, project, pipeline and file values in GitLab's order."""
+"""CI variables of a pipeline and a job: predefined, CI file, group, project, pipeline, in this order."""
 
 from fnmatch import fnmatchcase
 
@@ -11,7 +11,7 @@ from localcloud.gitlab.store import Row
 
 def ref_name(pipeline: Row) -> str:
     """The branch or tag of a pipeline; of a merge request, its source branch."""
-    return pipeline.get("source_branch") or pipeline["ref"]
+    return str(pipeline.get("source_branch") or pipeline["ref"])
 
 
 def is_protected(instance: Instance, project_id: int, ref: str) -> bool:
@@ -57,7 +57,7 @@ def configured(instance: Instance, project: Row, pipeline: Row) -> list[Variable
 def of_job(
     instance: Instance, project: Row, pipeline: Row, job: Row, commit: Commit | None
 ) -> list[Variable]:
-    """Everything a job gets, in order of rising precedence; the job's own token and the rest of secrets are masked."""
+    """Everything a job gets, in order of rising precedence; its own token is masked."""
     public = of_pipeline(instance, project, pipeline, commit) | _job(instance, project, job)
     secret = {
         "CI_JOB_TOKEN": job["token"],

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from localcloud.gitlab import jobs, matching, triggers
 from localcloud.gitlab.clock import parse_time
@@ -17,7 +17,7 @@ SILENCE_LIMIT_S = 3600
 
 
 @contextlib.asynccontextmanager
-async def running(instance: Instance) -> AsyncIterator[None]:
+async def running(instance: Instance) -> AsyncGenerator[None]:
     """Run the workers while the server is up; unfinished business of an earlier run comes first."""
     triggers.recover(instance)
     tasks = [asyncio.create_task(Deliverer(instance).run()), asyncio.create_task(_watch(instance))]

@@ -3,15 +3,23 @@
 import sys
 from collections.abc import Sequence
 
-from localcloud.standins import _gitlab_runner_commands as commands
+from localcloud.standins._gitlab_runner_commands import (
+    list_runners,
+    register,
+    run,
+    run_single,
+    unregister,
+    verify,
+    version_text,
+)
 
 COMMANDS = {
-    "run": commands.run,
-    "run-single": commands.run_single,
-    "verify": commands.verify,
-    "register": commands.register,
-    "list": commands.list_runners,
-    "unregister": commands.unregister,
+    "run": run,
+    "run-single": run_single,
+    "verify": verify,
+    "register": register,
+    "list": list_runners,
+    "unregister": unregister,
 }
 
 
@@ -24,7 +32,7 @@ def main(_program: str, arguments: Sequence[str]) -> int:
         sys.stdout.write(f"usage: gitlab-runner <{'|'.join(COMMANDS)}> [options]\n")
         return 0
     if words[0] in {"-v", "--version"}:
-        sys.stdout.write(commands.version_text())
+        sys.stdout.write(version_text())
         return 0
     command = COMMANDS.get(words[0])
     if command is None:

@@ -22,9 +22,10 @@ RESERVED = ("--locked", "--access-level", "--run-untagged", "--maximum-timeout",
             "--maintenance-note")  # fmt: skip
 RESERVED_TEXT = (
     "Runner configuration other than name and executor configuration is reserved (specifically --locked, "
-    "--access-level, --run-untagged, --maximum-timeout, --paused, --tag-list, and --maintenance-note) and cannot be "
-    "specified when registering with a runner authentication token. This configuration is specified on the GitLab "
-    "server. Please try again without specifying any of those arguments."
+    "--access-level, --run-untagged, --maximum-timeout, --paused, --tag-list, and --maintenance-note) "
+    "and cannot be specified when registering with a runner authentication token. "
+    "This configuration is specified on the GitLab server. "
+    "Please try again without specifying any of those arguments."
 )
 
 
@@ -38,7 +39,8 @@ class _Parser(argparse.ArgumentParser):
 def version_text() -> str:
     """What `--version` prints."""
     return (
-        f"Version:      {VERSION}\nGit revision: {REVISION}\nGit branch:   18-5-stable\nGO version:   go1.24.6\n"
+        f"Version:      {VERSION}\nGit revision: {REVISION}\nGit branch:   18-5-stable\n"
+        f"GO version:   go1.24.6\n"
         f"Built:        2026-10-16T00:00:00Z\nOS/Arch:      linux/amd64\n"
     )
 
@@ -76,7 +78,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def run_single(words: Sequence[str]) -> int:
-    """`run-single`: take at most `--max-builds` jobs for one runner, wait at most `--wait-timeout` for the first."""
+    """`run-single`: take `--max-builds` jobs for one runner, or give up after `--wait-timeout` seconds."""
     parser = _parser("run-single")
     parser.add_argument("-r", "--runner", default="")
     parser.add_argument("-u", "--url", default=os.environ.get("CI_SERVER_URL", ""))
@@ -207,8 +209,10 @@ def _register(given: argparse.Namespace, token: str) -> int:
         say("Failed to verify the runner.", "fatal")
         return 1
     _append(path, given, token, int(reply.json()["id"]))
-    say("Runner registered successfully. Feel free to start it, but if it's running already the config should be "
-        "automatically reloaded!")  # fmt: skip
+    say(
+        "Runner registered successfully. Feel free to start it, but if it's running already the config "
+        "should be automatically reloaded!"
+    )
     return 0
 
 

@@ -61,7 +61,11 @@ DOCKER: dict[str, Any] = {
         "int",
     ),
     **dict.fromkeys(
-        ("volume_driver_ops", "tmpfs", "services_tmpfs", "sysctls", "container_labels", "ulimit", "log_options"), MAP
+        (
+            "volume_driver_ops", "tmpfs", "services_tmpfs", "sysctls", "container_labels", "ulimit",
+            "log_options",
+        ),
+        MAP,
     ),
     "services": [SERVICE], "services_devices": "map[string][]string", "pull_policy": "StringOrArray",
 }  # fmt: skip
@@ -78,11 +82,14 @@ CACHE: dict[str, Any] = {
             "string",
         ),
         **dict.fromkeys(
-            ("Insecure", "DualStack", "PathStyle", "Accelerate", "DisableAssumeRoleCredentialsCaching"), "bool"
+            ("Insecure", "DualStack", "PathStyle", "Accelerate", "DisableAssumeRoleCredentialsCaching"),
+            "bool",
         ),
         "AssumeRoleMaxConcurrency": "int",
     },
-    "gcs": dict.fromkeys(("AccessID", "PrivateKey", "CredentialsFile", "BucketName", "UniverseDomain"), "string"),
+    "gcs": dict.fromkeys(
+        ("AccessID", "PrivateKey", "CredentialsFile", "BucketName", "UniverseDomain"), "string"
+    ),
     "azure": dict.fromkeys(("AccountName", "AccountKey", "ContainerName", "StorageDomain"), "string"),
 }  # fmt: skip
 RUNNER: dict[str, Any] = {
@@ -259,9 +266,9 @@ def _check(table: Table, schema: Table, place: str, problems: list[str], warning
 
 
 def _check_value(value: Any, kind: Any, where: str, problems: list[str], warnings: list[str]) -> None:
-    if isinstance(kind, dict) and is_table(value):
+    if is_table(kind) and is_table(value):
         _check(value, kind, f"{where}.", problems, warnings)
-    elif isinstance(kind, list) and is_array(value) and all(is_table(item) for item in value):
+    elif is_array(kind) and is_array(value) and all(is_table(item) for item in value):
         for item in value:
             _check(item, kind[0], f"{where}.", problems, warnings)
     elif isinstance(kind, dict | list) or not _fits(value, kind):

@@ -16,7 +16,7 @@ from localcloud.standins._gitlab_runner_script import expand
 from localcloud.standins._gitlab_runner_trace import Trace
 
 PULL_FLAGS = {"always": "always", "if-not-present": "missing", "never": "never"}
-DAEMON_ERRORS = {125, 126, 127}
+DAEMON_ERROR = 125
 STOP_SECONDS = 10.0
 CHUNK = 4096
 
@@ -53,7 +53,7 @@ class Docker:
 
     def prepare(self) -> None:
         """Choose and pull the image, and start the services."""
-        wanted = self.job.get("image") or {}
+        wanted: dict[str, Any] = self.job.get("image") or {}
         self.image = expand(str(wanted.get("name") or self.runner.docker.get("image", "")), self.values)
         if not self.image:
             raise SystemFailure("no Docker image specified to run the build in", "runner_configuration_error")
@@ -61,8 +61,11 @@ class Docker:
         self._require_allowed(self.image, "allowed_images", "images")
         self.pull = self._pull_policy(list(wanted.get("pull_policy") or []))
         self._pull(self.image)
-        own = [item for item in self.runner.docker.get("services", []) if item]
-        for index, service in enumerate([*own, *(self.job.get("services") or [])]):
+        services: list[dict[str, Any]] = [
+            *self.runner.docker.get("services", []),
+            *(self.job.get("services") or []),
+        ]
+        for index, service in enumerate(services):
             self._start_service(index, service)
 
     def _require_allowed(self, image: str, key: str, what: str) -> None:
@@ -84,8 +87,8 @@ class Docker:
         refused = [policy for policy in wanted if policy not in allowed]
         if refused:
             raise SystemFailure(
-                f"failed to pull image: the configured PullPolicies ({refused}) are not allowed by AllowedPullPolicies "
-                f"({allowed})",
+                f"failed to pull image: the configured PullPolicies ({refused}) "
+                f"are not allowed by AllowedPullPolicies ({allowed})",
                 "runner_configuration_error",
             )
         policy = (wanted or configured)[0]
@@ -97,16 +100,17 @@ class Docker:
         known = self._call("image", "inspect", image).returncode == 0
         if self.pull == "never" or (self.pull == "missing" and known):
             if not known:
-                raise SystemFailure(f"failed to pull image {image!r} with specified policies [never]: no such image",
-                                    "image_pull_failure")  # fmt: skip
+                raise self._unpullable(image, "no such image")
             self.trace.line(f"Using locally found image version due to {self.pull!r} pull policy")
             return
         self.trace.line(f"Pulling docker image {image} ...")
         done = self._call("pull", image)
         if done.returncode:
-            text = done.stderr.decode(errors="replace").strip()
-            raise SystemFailure(f"failed to pull image {image!r} with specified policies [{self.pull}]: {text}",
-                                "image_pull_failure")  # fmt: skip
+            raise self._unpullable(image, done.stderr.decode(errors="replace").strip())
+
+    def _unpullable(self, image: str, why: str) -> SystemFailure:
+        text = f"failed to pull image {image!r} with specified policies [{self.pull}]: {why}"
+        return SystemFailure(text, "image_pull_failure")
 
     def _start_service(self, index: int, service: dict[str, Any]) -> None:
         image = expand(str(service["name"]), self.values)
@@ -125,7 +129,7 @@ class Docker:
         """Run a script in a fresh container; its exit code. `stop` or the timeout kill it."""
         self._call("rm", "-f", self.name)
         self.process = subprocess.Popen(
-            ["docker", "run", "--rm", "-i", "--name", self.name, *self._options(), self.image, *self._shell()],
+            ["docker", "run", "--rm", "-i", "--name", self.name, *self._options(), self.image, "sh"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
         reader = threading.Thread(target=self._copy_output, daemon=True)
@@ -139,9 +143,6 @@ class Docker:
         code = self.process.wait()
         reader.join()
         return code
-
-    def _shell(self) -> list[str]:
-        return ["sh"]
 
     def _copy_output(self) -> None:
         stream = self.process.stdout if self.process else None
@@ -177,7 +178,8 @@ class Docker:
         for volume in docker.get("volumes", []):
             found += ["-v", self._volume(str(volume))]
         pairs = (
-            ("gpus", "--gpus"), ("runtime", "--runtime"), ("network_mode", "--network"), ("hostname", "--hostname"),
+            ("gpus", "--gpus"), ("runtime", "--runtime"), ("network_mode", "--network"),
+            ("hostname", "--hostname"),
             ("user", "--user"), ("memory", "--memory"), ("cpus", "--cpus"), ("shm_size", "--shm-size"),
         )  # fmt: skip
         for key, option in pairs:
@@ -188,7 +190,8 @@ class Docker:
         for key, option in lists:
             for value in docker.get(key, []):
                 found += [option, str(value)]
-        entry = (self.job.get("image") or {}).get("entrypoint")
+        image: dict[str, Any] = self.job.get("image") or {}
+        entry: list[str] | None = image.get("entrypoint")
         if entry is not None and not docker.get("disable_entrypoint_overwrite"):
             found += ["--entrypoint", str(entry[0]) if entry else ""]
         return found + (["--privileged"] if docker.get("privileged") else [])

@@ -13,14 +13,20 @@ from typing import Any
 
 from localcloud.standins._gitlab_runner_api import Coordinator
 from localcloud.standins._gitlab_runner_docker import SystemFailure
-from localcloud.standins._gitlab_runner_trace import Trace
+from localcloud.standins._gitlab_runner_trace import RESET, YELLOW, Trace
 
 Job = dict[str, Any]
 SAFE = re.compile(r"[^\w.-]+")
 
 
+def items(job: Job, key: str) -> list[Any]:
+    """A list in the job, empty where it has none."""
+    found: list[Any] = job.get(key) or []
+    return found
+
+
 def checkout(job: Job, folder: Path, trace: Trace, strategy: str = "fetch") -> None:
-    """Fetch the job's commit and check it out; the address with its credentials is never on a command line."""
+    """Fetch the job's commit and check it out; its credentials are never on a command line."""
     info = job["git_info"]
     if strategy == "none":
         trace.line("Skipping Git repository setup")
@@ -67,7 +73,7 @@ def _git(folder: Path, *arguments: str) -> None:
 
 def download_dependencies(job: Job, coordinator: Coordinator, folder: Path, trace: Trace) -> None:
     """Unpack the archives of the jobs before."""
-    for item in job.get("dependencies") or []:
+    for item in items(job, "dependencies"):
         trace.line(f"\x1b[32;1mDownloading artifacts for {item['name']} ({item['id']})...\x1b[0;m")
         reply = coordinator.call("GET", f"/jobs/{item['id']}/artifacts", None, {"JOB-TOKEN": item["token"]})
         if reply.status != 200:
@@ -85,7 +91,7 @@ def upload_artifacts(
     job: Job, coordinator: Coordinator, folder: Path, trace: Trace, *, succeeded: bool
 ) -> None:
     """Upload the artifacts whose `when` fits the outcome."""
-    for item in job.get("artifacts") or []:
+    for item in items(job, "artifacts"):
         when = item.get("when") or "on_success"
         if when != "always" and (when == "on_success") is not succeeded:
             continue
@@ -136,16 +142,16 @@ def _pack(target: Path, folder: Path, files: list[str], form: str) -> None:
 
 def _matching(folder: Path, item: Job, trace: Trace) -> set[str]:
     found = set[str]()
-    for pattern in item.get("paths") or []:
+    for pattern in items(item, "paths"):
         hits = set(_files(folder, str(pattern)))
         if hits:
             trace.line(f"{pattern}: found {len(hits)} matching artifact files and directories")
         else:
             where = f"/builds/{folder.name}"
-            trace.line(f"\x1b[0;33mWARNING: {pattern}: no matching files. Ensure that the artifact path is relative "
-                       f"to the working directory ({where})\x1b[0;m")  # fmt: skip
+            text = f"{pattern}: no matching files. Ensure that the artifact path is relative to the working "
+            trace.line(f"{YELLOW}WARNING: {text}directory ({where}){RESET}")
         found |= hits
-    for pattern in item.get("exclude") or []:
+    for pattern in items(item, "exclude"):
         found -= set(_files(folder, str(pattern)))
     return found | (_untracked(folder) if item.get("untracked") else set())
 
@@ -194,7 +200,7 @@ def save_cache(job: Job, storage: Path, folder: Path, trace: Trace, *, succeeded
 
 
 def _caches(job: Job) -> list[Job]:
-    return [{"key": "default", "policy": "pull-push"} | item for item in job.get("cache") or []]
+    return [{"key": "default", "policy": "pull-push"} | item for item in items(job, "cache")]
 
 
 def _cache_file(job: Job, storage: Path, item: Job) -> Path:

@@ -10,7 +10,7 @@ from localcloud.standins import _gitlab_runner_files as files
 from localcloud.standins import _gitlab_runner_script as script
 from localcloud.standins._gitlab_runner_api import REVISION, VERSION, Coordinator
 from localcloud.standins._gitlab_runner_config import Runner
-from localcloud.standins._gitlab_runner_docker import DAEMON_ERRORS, Docker, SystemFailure
+from localcloud.standins._gitlab_runner_docker import DAEMON_ERROR, Docker, SystemFailure
 from localcloud.standins._gitlab_runner_trace import GREEN, RED, RESET, YELLOW, Masker, Trace
 
 AFTER_SCRIPT_SECONDS = 300.0
@@ -74,8 +74,8 @@ class Build:
             self.trace.line(f"{RED}ERROR: Job failed (system failure): {failure}\n{RESET}")
             return "failed", failure.reason, 0
         except Stopped as stopped:
-            self.trace.line(f"{RED}ERROR: Job failed{'' if 'execution' in str(stopped) else ' (system failure)'}: "
-                            f"{stopped}\n{RESET}")  # fmt: skip
+            kind = "" if stopped.reason == "job_execution_timeout" else " (system failure)"
+            self.trace.line(f"{RED}ERROR: Job failed{kind}: {stopped}\n{RESET}")
             return "failed", stopped.reason, 0
         self.trace.line(f"{GREEN}Job succeeded{RESET}")
         return "success", "", 0
@@ -159,15 +159,10 @@ class Build:
         self._check_stop()
         if time.monotonic() - began >= timeout_s:
             raise Stopped(f"execution took longer than {_words(timeout_s)} seconds", "job_execution_timeout")
-        if code in DAEMON_ERRORS and self._refused_by_daemon(docker, code):
+        if code == DAEMON_ERROR:
             raise SystemFailure(f"docker run: exit code {code}")
         if code:
             raise ScriptFailure(code)
-
-    @staticmethod
-    def _refused_by_daemon(docker: Docker, code: int) -> bool:
-        """125 is the client's own code; 126 and 127 can be the script's."""
-        return bool(docker.image) and code == 125
 
     def _after_script(self, docker: Docker, failure: Exception | None) -> None:
         steps = [step for step in self.job["steps"] if step["name"] == "after_script"]
@@ -180,9 +175,8 @@ class Build:
             )
             code = docker.run(text, self.abort, AFTER_SCRIPT_SECONDS)
             if code:
-                self.trace.line(
-                    f"{YELLOW}WARNING: after_script failed, but job will continue unaffected: exit code {code}{RESET}"
-                )
+                words = f"after_script failed, but job will continue unaffected: exit code {code}"
+                self.trace.line(f"{YELLOW}WARNING: {words}{RESET}")
 
     def _keep_results(self, docker: Docker, folder: Path, *, succeeded: bool) -> None:
         word = "successful" if succeeded else "failed"
@@ -205,6 +199,7 @@ class Build:
                 self.stop.set()
 
     def _own_variables(self) -> list[dict[str, Any]]:
+        image: dict[str, Any] = self.job.get("image") or {}
         path = next(str(item["value"]) for item in self.job["variables"] if item["key"] == "CI_PROJECT_PATH")
         pairs = {
             "CI_BUILDS_DIR": "/builds", "CI_PROJECT_DIR": f"/builds/{path}",
@@ -213,7 +208,7 @@ class Build:
             "CI_RUNNER_VERSION": VERSION, "CI_RUNNER_REVISION": REVISION,
             "CI_RUNNER_SHORT_TOKEN": self.runner.short_token,
             "CI_RUNNER_EXECUTABLE_ARCH": "linux/amd64",
-            "CI_JOB_IMAGE": str((self.job.get("image") or {}).get("name", "")),
+            "CI_JOB_IMAGE": str(image.get("name", "")),
         }  # fmt: skip
         given = dict(item.split("=", 1) for item in self.runner.environment if "=" in item)
         return [{"key": key, "value": value} for key, value in (pairs | given).items()]

@@ -40,7 +40,7 @@ def expand(text: str, values: dict[str, str], own: str = "") -> str:
 def build(values: dict[str, str], lines: Sequence[str], folder: str) -> str:
     """A script that sets the variables, enters the project and runs the lines, each shown before.
 
-    The shell reads all of it before it starts, so that a command that reads standard input can't swallow the rest.
+    The shell reads all of it before it starts, so a command that reads standard input can't swallow it.
     """
     exports = [f"export {key}={shlex.quote(value)}" for key, value in values.items()]
     head = [

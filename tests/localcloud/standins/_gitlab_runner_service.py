@@ -1,4 +1,4 @@
-"""The long-running part: asks for jobs, runs up to `concurrent` of them, follows its configuration and signals."""
+"""The long-running part: asks for jobs, runs up to `concurrent` of them, follows its configuration."""
 
 import signal
 import socket
@@ -173,14 +173,14 @@ class Service:
                 build.abort_signal = "interrupt" if self.ending == "SIGINT" else "terminated"
                 build.abort.set()
         for thread in list(self.builds):
-            while thread.is_alive() and self._may_wait(graceful=graceful):
+            while thread.is_alive():
                 thread.join(0.2)
+                self._lose_patience(graceful=graceful)
         say("All workers stopped. Can exit now")
         return 0
 
-    def _may_wait(self, *, graceful: bool) -> bool:
+    def _lose_patience(self, *, graceful: bool) -> None:
         """A TERM after a QUIT ends the patience."""
         if graceful and self.ending not in {"", "SIGQUIT"}:
             for build in self.builds.values():
                 build.abort.set()
-        return True

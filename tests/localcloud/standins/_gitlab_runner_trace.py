@@ -3,7 +3,7 @@
 import threading
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from localcloud.standins._gitlab_runner_api import Coordinator
@@ -79,7 +79,7 @@ class Trace:
         self.write(f"{text}\n".encode())
 
     @contextmanager
-    def section(self, name: str, title: str) -> Iterator[None]:
+    def section(self, name: str, title: str) -> Generator[None]:
         """A part of the log that GitLab can fold."""
         self.write(f"section_start:{int(time.time())}:{name}\r\x1b[0K".encode())
         self.line(f"\x1b[0K{CYAN}{title}{RESET}")

@@ -16,7 +16,10 @@ PATH = re.compile(r"[A-Za-z0-9_][\w.-]*")
 def checked_path(path: str) -> str:
     """A path piece that GitLab accepts."""
     if not PATH.fullmatch(path) or path.endswith((".git", ".atom", ".")):
-        text = "can only include non-accented letters, digits, '_', '-' and '.'. It must not start with '-', '.' or end in '.'."
+        text = (
+            "can only include non-accented letters, digits, '_', '-' and '.'. "
+            "It must not start with '-', '.' or end in '.'."
+        )
         raise invalid(path=[text])
     return path
 
@@ -98,13 +101,13 @@ def remove(call: Call) -> Row:
 def projects(call: Call) -> Any:
     """Projects directly in a group, or also in its subgroups with `include_subgroups`."""
     group, user = call.group(), call.visitor()
-    like = f"{group['full_path']}/%" if call.params.boolean("include_subgroups") else None
+    deep = call.params.boolean("include_subgroups")
     rows = [
         row
-        for row in (call.store.query("SELECT * FROM projects WHERE full_path LIKE ? ORDER BY id", like) if like
-                    else call.store.find("projects", group_id=group["id"]))
-        if access.can_see(user, access.level_in_project(call.instance, user, row), row["visibility"])
-    ]  # fmt: skip
+        for row in call.store.find("projects")
+        if (row["full_path"].startswith(f"{group['full_path']}/") if deep else row["group_id"] == group["id"])
+        and access.can_see(user, access.level_in_project(call.instance, user, row), row["visibility"])
+    ]
     return paged(call, rows, lambda row: present.project(call.instance, row))
 
 

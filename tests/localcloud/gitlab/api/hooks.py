@@ -34,7 +34,8 @@ def _shown(call: Call, row: Row) -> Row:
         "branch_filter_strategy",
         "enable_ssl_verification", "custom_webhook_template", "disabled_until",
     )  # fmt: skip
-    return {key: row[key] for key in keys} | row["events"] | {
+    events: Row = row["events"]
+    return {key: row[key] for key in keys} | events | {
         f"{row['owner_type']}_id": row["owner_id"], "alert_status": hooks.alert_status(call.instance, row),
         "url_variables": [], "custom_headers": [{"key": item["key"]} for item in row["custom_headers"]],
         "repository_update_events": False, "token_present": bool(row["token"]),
@@ -66,12 +67,7 @@ def _values(call: Call, *, new: bool) -> Row:
 
 
 def _custom_headers(call: Call) -> list[dict[str, str]]:
-    given: Any = call.params.raw("custom_headers")
-    if not isinstance(given, list) or any(
-        not isinstance(item, dict) or not {"key", "value"} <= set(item) for item in given
-    ):
-        call.params.problems.append("custom_headers is invalid")
-        return []
+    given = call.params.objects("custom_headers", "key", "value")
     return [{"key": str(item["key"]), "value": str(item["value"])} for item in given]
 
 

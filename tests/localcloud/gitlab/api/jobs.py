@@ -9,7 +9,7 @@ from localcloud.gitlab import hook_payloads, jobs, present
 from localcloud.gitlab.access import DEVELOPER
 from localcloud.gitlab.api.core import Api, Call, paged
 from localcloud.gitlab.clock import seconds_between
-from localcloud.gitlab.errors import ApiError, not_found
+from localcloud.gitlab.errors import not_found
 from localcloud.gitlab.instance import Instance, project_url
 from localcloud.gitlab.runners import brief, manager
 from localcloud.gitlab.store import Row
@@ -37,7 +37,7 @@ def shown(instance: Instance, row: Row) -> Row:
         "tag": pipeline["tag"], "coverage": row["coverage"], "allow_failure": row["allow_failure"],
         "created_at": row["created_at"], "started_at": row["started_at"], "finished_at": row["finished_at"],
         "queued_at": row["queued_at"], "erased_at": row["erased_at"],
-        "duration": seconds_between(row["started_at"], row["finished_at"] or (instance.clock.stamp() if row["started_at"] else None)),
+        "duration": seconds_between(row["started_at"], row["finished_at"] or instance.clock.stamp()),
         "queued_duration": hook_payloads.queued_duration(instance, row), "archived": False,
         "source": pipeline["source"],
         "user": present.user_by_id(instance, row["user_id"]),
@@ -122,7 +122,10 @@ def newest_artifacts(call: Call) -> Response:
     """The archive of the newest successful `job` on a branch or tag."""
     project, name = call.project(), call.params.need("job")
     call.params.check()
-    sql = "SELECT j.* FROM jobs j JOIN pipelines p ON p.id = j.pipeline_id WHERE j.project_id = ? AND j.name = ? AND p.ref = ?"
+    sql = (
+        "SELECT j.* FROM jobs j JOIN pipelines p ON p.id = j.pipeline_id "
+        "WHERE j.project_id = ? AND j.name = ? AND p.ref = ?"
+    )
     rows = call.store.query(
         f"{sql} AND j.status = 'success' ORDER BY j.id DESC LIMIT 1", project["id"], name, call.piece("ref")
     )
@@ -179,9 +182,8 @@ def cancel(call: Call) -> Row:
 @api.post("/projects/{id}/jobs/{job_id}/play")
 def play(call: Call) -> Response:
     """Start a manual job, with `job_variables_attributes`; answers 200."""
-    given: Any = call.params.raw("job_variables_attributes", [])
-    if not isinstance(given, list) or any(not isinstance(item, dict) or "key" not in item for item in given):
-        raise ApiError(400, {"error": "job_variables_attributes is invalid"})
+    given = call.params.objects("job_variables_attributes", "key")
+    call.params.check()
     extra = [{"key": str(item["key"]), "value": str(item.get("value", ""))} for item in given]
     return JSONResponse(
         shown(call.instance, jobs.play(call.instance, find(call, DEVELOPER), call.user, extra))

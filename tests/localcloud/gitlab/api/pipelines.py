@@ -32,7 +32,7 @@ def _detail(call: Call, project: Row, row: Row) -> Row:
 
 
 def _detailed_status(row: Row) -> Row:
-    text = {"success": "passed"}.get(row["status"], row["status"])
+    text = "passed" if row["status"] == "success" else str(row["status"])
     path = f"/-/pipelines/{row['id']}"
     return {
         "icon": f"status_{row['status']}", "text": text.capitalize(), "label": text, "group": row["status"],
@@ -104,11 +104,7 @@ def create(call: Call) -> Row:
 
 
 def _variables(call: Call) -> list[dict[str, str]]:
-    given = call.params.raw("variables", [])
-    items: list[Any] = given if isinstance(given, list) else []
-    if not isinstance(given, list) or any(not isinstance(item, dict) or "key" not in item for item in items):
-        call.params.problems.append("variables is invalid")
-        return []
+    items = call.params.objects("variables", "key")
     return [
         {
             "key": str(item["key"]),

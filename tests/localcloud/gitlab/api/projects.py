@@ -22,7 +22,9 @@ KEY = re.compile(r"\w{1,255}", re.ASCII)
 
 
 def _settings(call: Call) -> Row:
-    read = {bool: call.params.boolean, int: call.params.integer, str: call.params.text}
+    read: dict[type, Any] = {
+        bool: call.params.boolean, int: call.params.integer, str: call.params.text,
+    }  # fmt: skip
     return {name: read[kind](name) for name, kind in SETTINGS.items() if name in call.params}
 
 

@@ -162,11 +162,7 @@ def commit(call: Call) -> Row:
     """Commit several `actions` (create, update, delete, move) at once."""
     project, params = call.project(DEVELOPER), call.params
     branch, message = params.need("branch"), params.need("commit_message")
-    actions: Any = params.raw("actions", [])
-    if not isinstance(actions, list) or any(
-        not isinstance(item, dict) or "file_path" not in item for item in actions
-    ):
-        params.problems.append("actions is invalid")
+    actions = params.objects("actions", "file_path")
     params.check()
     start_ref = params.text("start_branch") or params.text("start_sha")
     start = call.instance.repositories.resolve(project["id"], start_ref) if start_ref else None

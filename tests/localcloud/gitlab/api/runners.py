@@ -1,4 +1,4 @@
-"""Runners as their owners see them: create, list, show, change, delete, reset the token, managers and jobs."""
+"""Runners as their owners see them: create, list, change, delete, reset the token, managers and jobs."""
 
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -217,7 +217,7 @@ def update(call: Call) -> Row:
 
 @api.delete("/runners/{runner_id}", scopes=MANAGE)
 def remove(call: Call) -> None:
-    """Delete a runner; refused while several projects use it, and when it changed since `If-Unmodified-Since`."""
+    """Delete a runner; refused while several projects use it, or changed since `If-Unmodified-Since`."""
     row = _runner(call)
     if len(call.store.find("runner_projects", runner_id=row["id"])) > 1:
         raise forbidden("Runner associated with more than one project")

@@ -3,8 +3,10 @@
 from typing import Any
 
 from localcloud.gitlab.ci import keywords, loader, normalise
-from localcloud.gitlab.ci.loader import CiError, ReadFile, Tree, as_list, is_list, is_tree
+from localcloud.gitlab.ci.loader import CiError, ReadFile
 from localcloud.gitlab.ci.spec import CiConfig, JobSpec
+from localcloud.gitlab.shapes import Tree, as_list, is_list, is_tree
+from localcloud.gitlab.shapes import tree as subtree
 
 DEFAULT_STAGES = ["build", "test", "deploy"]
 
@@ -29,7 +31,7 @@ def compile_file(text: bytes, read: ReadFile) -> CiConfig:
     linked = _link_problems(jobs, set(visible), stages)
     if linked:
         raise CiError(*linked)
-    workflow = tree.get("workflow") or {}
+    workflow = subtree(tree.get("workflow"))
     return CiConfig(stages, shared, jobs, workflow.get("rules"), workflow.get("name"))
 
 
@@ -42,9 +44,9 @@ def _stages(value: Any) -> list[str]:
 
 def _global_problems(tree: Tree, visible: Tree) -> list[str]:
     problems = [] if visible else ["jobs config should contain at least one visible job"]
-    default = tree.get("default") or {}
-    if not is_tree(default):
+    if not is_tree(tree.get("default", {})):
         return [*problems, "default config should be a hash"]
+    default = subtree(tree.get("default"))
     unknown = sorted(set(default) - keywords.DEFAULTS)
     if unknown:
         problems.append(f"default config contains unknown keys: {', '.join(unknown)}")
@@ -80,7 +82,8 @@ def _link_problems(jobs: list[JobSpec], names: set[str], stages: list[str]) -> l
     for job in jobs:
         if job.stage not in stages:
             problems.append(
-                f"{job.name} job: chosen stage {job.stage} does not exist; available stages are {', '.join(stages)}"
+                f"{job.name} job: chosen stage {job.stage} does not exist; "
+                f"available stages are {', '.join(stages)}"
             )
         problems += [
             f"{job.name} job: undefined need: {need.job}" for need in job.needs or [] if need.job not in known

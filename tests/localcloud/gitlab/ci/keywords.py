@@ -5,7 +5,7 @@ from typing import Any
 
 from localcloud.gitlab.ci.durations import seconds
 from localcloud.gitlab.ci.expression import ExpressionError, check
-from localcloud.gitlab.ci.loader import Tree, is_list, is_tree
+from localcloud.gitlab.shapes import Tree, is_list, is_tree
 
 GLOBALS = {
     "default",

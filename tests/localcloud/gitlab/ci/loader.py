@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import yaml
 
+from localcloud.gitlab.shapes import Tree, as_list, is_list, is_tree
+
 MAX_DEPTH = 10
 ReadFile = Callable[[str], bytes | None]
-Tree = dict[str, Any]
 
 
 class CiError(Exception):
@@ -55,23 +56,6 @@ def parse(text: bytes, name: str) -> Tree:
     if not is_tree(tree):
         raise CiError("Invalid configuration format")
     return {str(key): value for key, value in tree.items()}
-
-
-def is_tree(value: object) -> TypeGuard[Tree]:
-    """Whether a value is a mapping."""
-    return isinstance(value, dict)
-
-
-def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Whether a value is a list."""
-    return isinstance(value, list)
-
-
-def as_list(value: Any) -> list[Any]:
-    """A list as it is, nothing as an empty list, anything else as a list of one."""
-    if value is None:
-        return []
-    return value if is_list(value) else [value]
 
 
 def merge(below: Tree, above: Tree) -> Tree:

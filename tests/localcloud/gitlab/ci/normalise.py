@@ -6,8 +6,8 @@ from typing import Any
 
 from localcloud.gitlab.ci.durations import seconds
 from localcloud.gitlab.ci.keywords import flat_strings
-from localcloud.gitlab.ci.loader import Tree, as_list, is_list, is_tree
 from localcloud.gitlab.ci.spec import JobSpec, Need, Variable
+from localcloud.gitlab.shapes import Tree, as_list, is_list, is_tree
 
 
 def jobs_of(name: str, job: Tree, defaults: Tree, shared: dict[str, Variable]) -> list[JobSpec]:
@@ -96,7 +96,7 @@ def image(value: Any) -> dict[str, Any] | None:
     """An image or service in its long form."""
     if not value:
         return None
-    tree = dict(value) if is_tree(value) else {"name": str(value)}
+    tree: Tree = dict(value) if is_tree(value) else {"name": str(value)}
     if "pull_policy" in tree:
         tree["pull_policy"] = as_list(tree["pull_policy"])
     for key in ("entrypoint", "command"):

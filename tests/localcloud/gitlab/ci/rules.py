@@ -6,22 +6,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from localcloud.gitlab.ci import expression, globs, normalise
-from localcloud.gitlab.ci.loader import as_list, is_tree
 from localcloud.gitlab.ci.spec import CiConfig, JobSpec
+from localcloud.gitlab.shapes import as_list, is_tree
 
 VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
-SOURCES = {"pushes": "push", "api": "api", "web": "web", "schedules": "schedule", "triggers": "trigger"}
-SOURCES |= {
-    "merge_requests": "merge_request_event",
-    "pipelines": "pipeline",
-    "external": "external",
-    "chat": "chat",
-}
+SOURCES = {
+    "pushes": "push", "api": "api", "web": "web", "schedules": "schedule", "triggers": "trigger",
+    "merge_requests": "merge_request_event", "pipelines": "pipeline", "external": "external", "chat": "chat",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What rules may ask about: variables, the ref, the source, changed files (None: unknown) and all files."""
+    """What rules may ask about; `changed` gives None where there is nothing to compare with."""
 
     ref: str
     tag: bool
@@ -153,4 +150,4 @@ def _ref_holds(name: str, situation: Situation) -> bool:
         return False
     if name.startswith("/"):
         return expression.pattern(name).search(situation.ref) is not None
-    return name.split("@")[0] == situation.ref
+    return name.partition("@")[0] == situation.ref

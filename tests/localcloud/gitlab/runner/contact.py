@@ -5,6 +5,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from localcloud.gitlab import runners
 from localcloud.gitlab.api.core import Api, Call
 from localcloud.gitlab.errors import forbidden, refused
+from localcloud.gitlab.shapes import tree
 from localcloud.gitlab.store import Row
 
 api = Api()
@@ -12,12 +13,11 @@ api = Api()
 
 def info_of(call: Call) -> Row:
     """What the runner says about itself."""
-    info = call.params.raw("info", {})
-    return info if isinstance(info, dict) else {}
+    return tree(call.params.raw("info"))
 
 
 def identify(call: Call) -> tuple[Row, Row | None]:
-    """The runner whose token came in the body (or the Runner-Token header) and its manager; counts as contact."""
+    """The runner whose token came in the body or the Runner-Token header, and its manager."""
     token = call.params.text("token") or call.request.headers.get("runner-token", "")
     runner = runners.by_token(call.instance, token)
     address = call.request.client.host if call.request.client else ""

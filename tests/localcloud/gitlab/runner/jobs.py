@@ -14,6 +14,7 @@ from localcloud.gitlab.ci.durations import seconds
 from localcloud.gitlab.errors import ApiError, forbidden
 from localcloud.gitlab.runner.contact import identify
 from localcloud.gitlab.runner.payload import build
+from localcloud.gitlab.shapes import tree
 from localcloud.gitlab.store import Row
 
 api = Api()
@@ -87,7 +88,8 @@ def update(call: Call) -> Response:
         raise ApiError(
             400,
             {
-                "message": f"400 Bad request - Unknown job state {state!r}; expected success, failed or running"
+                "message": f"400 Bad request - Unknown job state {state!r}; "
+                "expected success, failed or running"
             },
         )
     if not _trace_is_whole(call, job):
@@ -104,8 +106,8 @@ def update(call: Call) -> Response:
 
 def _trace_is_whole(call: Call, job: Row) -> bool:
     """Whether all of the log has arrived that the runner says it wrote."""
-    output: Any = call.params.raw("output", {})
-    if not isinstance(output, dict) or "bytesize" not in output:
+    output = tree(call.params.raw("output"))
+    if "bytesize" not in output:
         return True
     path = call.instance.traces / f"{job['id']}.log"
     content = path.read_bytes() if path.exists() else b""

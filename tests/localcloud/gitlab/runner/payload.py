@@ -3,7 +3,9 @@
 from typing import Any
 
 from localcloud.gitlab import variables
+from localcloud.gitlab.ci.spec import Variable
 from localcloud.gitlab.instance import Instance
+from localcloud.gitlab.shapes import as_list, tree
 from localcloud.gitlab.store import Row
 
 FEATURES = {
@@ -29,7 +31,8 @@ def build(instance: Instance, job: Row) -> dict[str, Any]:
     return {
         "id": job["id"], "token": job["token"], "allow_git_fetch": True,
         "job_info": {
-            "id": job["id"], "name": job["name"], "stage": job["stage"], "project_id": project["id"],
+            "id": job["id"], "pipeline_id": pipeline["id"], "project_full_path": project["full_path"],
+            "name": job["name"], "stage": job["stage"], "project_id": project["id"],
             "project_name": project["name"], "time_in_queue_seconds": 0,
             "project_jobs_running_on_instance_runners_count": "0",
             "namespace_id": project["group_id"] or 0, "user_id": job["user_id"], "timeout_source": "project",
@@ -39,13 +42,13 @@ def build(instance: Instance, job: Row) -> dict[str, Any]:
         "inputs": [], "variables": [_variable(item) for item in found],
         "steps": _steps(spec, job["timeout_s"]), "hooks": [], "image": _image(spec["image"]),
         "services": [service for item in spec["services"] if (service := _image(item))],
-        "artifacts": _artifacts(job["name"], spec["artifacts"]),
+        "artifacts": _artifacts(spec["artifacts"]),
         "cache": [_cache(item) for item in spec["cache"]],
         "credentials": [], "dependencies": _dependencies(instance, job), "features": FEATURES,
     }  # fmt: skip
 
 
-def _variable(item: variables.Variable) -> Row:
+def _variable(item: Variable) -> Row:
     shown = {"key": item.key, "value": item.value, "public": item.public, "masked": item.masked}
     return shown | ({"raw": True} if item.raw else {}) | ({"file": True} if item.file else {})
 
@@ -82,29 +85,26 @@ def _steps(spec: Row, timeout_s: int) -> list[Row]:
 def _image(item: Row | None) -> Row | None:
     if not item:
         return None
-    options = {"executor_opts": {"docker": item["docker"]}} if item.get("docker") else {}
+    options: Row = {"executor_opts": {"docker": item["docker"]}} if item.get("docker") else {}
     keys = ("name", "entrypoint", "command", "alias", "variables", "pull_policy")
-    return (
-        {key: item.get(key) for key in keys if key in item or key in {"name", "entrypoint"}}
-        | {"ports": []}
-        | options
-    )
+    shown: Row = {key: item.get(key) for key in keys if key in item or key in {"name", "entrypoint"}}
+    return shown | options | {"ports": list[int]()}
 
 
-def _artifacts(name: str, spec: Row) -> list[Row] | None:
+def _artifacts(spec: Row) -> list[Row] | None:
     found: list[Row] = []
     common = {"when": spec.get("when"), "expire_in": spec.get("expire_in")}
     if spec.get("paths") or spec.get("untracked"):
-        found.append(
-            {"name": spec.get("name"), "untracked": bool(spec.get("untracked")), "paths": spec.get("paths") or [],
-             "exclude": spec.get("exclude") or [], "artifact_type": "archive",
-             "artifact_format": "zip"} | common
-        )  # fmt: skip
-    for kind, paths in (spec.get("reports") or {}).items():
-        if kind != "coverage_report":
+        archive: Row = {
+            "name": spec.get("name"), "untracked": bool(spec.get("untracked")),
+            "paths": as_list(spec.get("paths")), "exclude": as_list(spec.get("exclude")), "artifact_type": "archive", "artifact_format": "zip",
+        }  # fmt: skip
+        found.append(archive | common)
+    for kind, paths in tree(spec.get("reports")).items():
+        if kind == "coverage_report":
+            found.append(_report("cobertura", tree(paths).get("path")) | common)
+        else:
             found.append(_report(kind, paths) | common)
-        elif isinstance(paths, dict):
-            found.append(_report("cobertura", paths.get("path")) | common)
     return found or None
 
 
@@ -112,18 +112,15 @@ def _report(kind: str, paths: Any) -> Row:
     packed = kind in {"dotenv", "junit", "cobertura"}
     return {
         "name": f"{kind}.xml" if kind == "junit" else kind, "untracked": False,
-        "paths": paths if isinstance(paths, list) else [paths],
+        "paths": as_list(paths),
         "exclude": [], "artifact_type": kind, "artifact_format": "gzip" if packed else "raw", "when": None,
     }  # fmt: skip
 
 
 def _cache(item: Row) -> Row:
     key = item.get("key", "default")
-    text = (
-        key
-        if isinstance(key, str)
-        else "-".join(str(part) for part in (key.get("prefix", ""), *(key.get("files") or [])) if part)
-    )
+    parts = [tree(key).get("prefix"), *as_list(tree(key).get("files"))]
+    text = key if isinstance(key, str) else "-".join(str(part) for part in parts if part)
     return {
         "key": text, "untracked": bool(item.get("untracked")), "paths": item.get("paths") or [],
         "policy": item.get("policy", "pull-push"), "when": item.get("when", "on_success"),
