@@ -38,7 +38,7 @@ def digest(texts: Iterable[str], trees: Iterable[Path] = ()) -> str:
 
 
 def source_files(tree: Path) -> list[Path]:
-    """Return the files that a build reads, in a fixed order: no tests, nothing that running it leaves behind."""
+    """Return the files that a build reads, in a fixed order: no tests, no compiled Python."""
     return sorted(
         file
         for file in tree.rglob("*")

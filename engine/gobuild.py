@@ -1,6 +1,5 @@
 """Compiles parts from pinned Go modules, all packages of a module in one go command."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -55,8 +54,7 @@ class GoBuilder:
         self._check_space()
         first = next(iter(builds))
         with appearing(first.with_name(f"{first.name}.staging")) as staging:
-            overlay = self._generate([go for _, go in builds.values()], module, staging)
-            self._compile([go for _, go in builds.values()], module, staging, overlay)
+            self._compile([go for _, go in builds.values()], module, staging)
             for folder, (part, go) in builds.items():
                 with appearing(folder) as place:
                     self._collect(part, go, module, staging, place)
@@ -68,28 +66,11 @@ class GoBuilder:
             if not folder.exists():
                 require_space(folder, DISK_MIB, "a first build from Go modules")
 
-    def _generate(self, builds: Sequence[GoBuild], module: Path, staging: Path) -> Path | None:
-        """Run the modules' generators into the staging folder, and lay their output over the sources."""
-        wanted = [build.generate for build in builds if build.generate]
-        if not wanted:
-            return None
-        generated = staging / "generated"
-        for package in dict.fromkeys(package for package, _ in wanted):
-            self._note("schemas")
-            program = staging / "generator"
-            self._run(["build", "-trimpath", "-v", "-o", str(program), package], module)
-            self._execute([str(program), str(generated)], module)
-        overlay = staging / "overlay.json"
-        replace = {str(module / path): str(generated / path) for _, path in wanted}
-        overlay.write_text(json.dumps({"Replace": replace}), encoding="utf-8")
-        return overlay
-
-    def _compile(self, builds: Sequence[GoBuild], module: Path, staging: Path, overlay: Path | None) -> None:
+    def _compile(self, builds: Sequence[GoBuild], module: Path, staging: Path) -> None:
         settings = dict.fromkeys(f"-X {name}={value}" for build in builds for name, value in build.settings)
         flags = ["-trimpath", "-v", "-ldflags", " ".join(["-s", "-w", *settings])]
-        extra = ["-overlay", str(overlay)] if overlay else []
         packages = [build.package for build in builds]
-        self._run(["build", *flags, *extra, "-o", f"{staging}/", *packages], module)
+        self._execute([str(self._go), "build", *flags, "-o", f"{staging}/", *packages], module)
 
     def _collect(self, part: Part, go: GoBuild, module: Path, staging: Path, place: Path) -> None:
         scripts = {Path(path).name: (source, path) for source, path in go.scripts}
@@ -110,9 +91,6 @@ class GoBuilder:
         if done.returncode:
             self._fail(command, done.stderr)
         return done.stdout
-
-    def _run(self, arguments: Sequence[str], folder: Path) -> None:
-        self._execute([str(self._go), *arguments], folder)
 
     def _execute(self, command: Sequence[str], folder: Path) -> None:
         """Run a command that ends with this process, counting the packages it reports."""

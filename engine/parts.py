@@ -27,8 +27,6 @@ class GoBuild:
     package: str
     settings: tuple[tuple[str, str], ...] = ()
     """String variables set at link time (Go import path and name, value)."""
-    generate: tuple[str, str] | None = None
-    """A package of the same module to run first, and the file that it must write (path in the module)."""
     binary: str | None = None
     """Name that Go gives the executable, where it differs from the part's."""
     scripts: tuple[tuple[str, str], ...] = ()
@@ -88,7 +86,7 @@ def _plugin(name: str, version: str, go: GoBuild | None = None, standin: str | N
 
 
 def _bridged(name: str) -> GoBuild:
-    return GoBuild("providers", f"./{name}", generate=("./schema", f"{name}/schema.json"), binary=name)
+    return GoBuild("providers", f"./{name}", binary=name)
 
 
 _PULUMI_VERSION = ((_VERSION_VARIABLE, f"v{PULUMI}"),)

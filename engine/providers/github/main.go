@@ -9,7 +9,7 @@ import (
 	"shadow/engine/providers/github/mapping"
 )
 
-// schema is laid over by the build with what ./schema writes; the file in the source tree is a placeholder.
+// schema is what ./schema writes.
 //
 //go:embed schema.json
 var schema []byte

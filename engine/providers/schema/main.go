@@ -1,11 +1,18 @@
-// Command schema writes the plugins' Pulumi schemas below a folder: openstack/schema.json and github/schema.json.
+// Command schema writes the plugins' Pulumi schemas: openstack/schema.json and github/schema.json.
+//
+// They are kept in the repository because the generator compiles for longer than both plugins together. Run it after a
+// change of a mapping or of a provider's version: go run -trimpath ./schema .
 package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"log"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/pulumi/pulumi-terraform-bridge/v3/pkg/tfbridge"
 	"github.com/pulumi/pulumi-terraform-bridge/v3/pkg/tfgen"
@@ -33,7 +40,7 @@ func write(folder string, info tfbridge.ProviderInfo) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(spec)
+	text, err := plain(spec)
 	if err != nil {
 		return err
 	}
@@ -42,4 +49,63 @@ func write(folder string, info tfbridge.ProviderInfo) error {
 		return err
 	}
 	return os.WriteFile(path, text, 0o644)
+}
+
+// plain spells a schema with one line per type, without its descriptions: they are the greater part of it, and the
+// SDKs carry them anyway.
+func plain(spec any) ([]byte, error) {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	var sections map[string]any
+	if err := json.Unmarshal(text, &sections); err != nil {
+		return nil, err
+	}
+	lines := make([]string, 0, len(sections))
+	for _, name := range slices.Sorted(maps.Keys(sections)) {
+		line, err := section(without(sections[name]))
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, fmt.Sprintf("%q: %s", name, line))
+	}
+	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n"), nil
+}
+
+// section spells an object with one line per entry, and anything else on one line.
+func section(value any) (string, error) {
+	entries, ok := value.(map[string]any)
+	if !ok {
+		text, err := json.Marshal(value)
+		return string(text), err
+	}
+	lines := make([]string, 0, len(entries))
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		text, err := json.Marshal(entries[key])
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, fmt.Sprintf("  %q: %s", key, text))
+	}
+	return "{\n" + strings.Join(lines, ",\n") + "\n}", nil
+}
+
+// without drops every description that is a text; a property may itself be called "description".
+func without(tree any) any {
+	switch node := tree.(type) {
+	case map[string]any:
+		for key, value := range node {
+			if _, isText := value.(string); isText && key == "description" {
+				delete(node, key)
+				continue
+			}
+			node[key] = without(value)
+		}
+	case []any:
+		for i, value := range node {
+			node[i] = without(value)
+		}
+	}
+	return tree
 }

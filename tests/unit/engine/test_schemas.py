@@ -1,4 +1,4 @@
-"""The built plugins speak the installed SDKs' language: every property, requirement and secret of every type."""
+"""The built plugins speak the installed SDKs' language: each property and secret of each type."""
 
 import json
 import subprocess
@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+import engine_sdk as sdk
 import pytest
-
-from . import sdk
-from .conftest import ROOT
+from engine_machine import ROOT
 
 pytestmark = pytest.mark.engine
 
@@ -73,7 +72,7 @@ def package(request: pytest.FixtureRequest) -> str:
 
 @cache
 def _schema(package: str) -> Schema:
-    script = 'eval "$("$0" --env)"; pulumi package get-schema "$(echo "$PULUMI_HOME"/plugins/resource-"$1"-v*/)"/*-"$1"'
+    script = 'eval "$("$0" --env)"; pulumi package get-schema "$PULUMI_HOME"/plugins/resource-"$1"-v*/*-"$1"'
     command = ["/bin/bash", "-c", script, str(ROOT / "scripts" / "engine"), package]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     schema: Schema = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""What an installed Pulumi SDK package says about its resources and functions, to hold plugin schemas against."""
+"""What an installed Pulumi SDK package says about its types, to hold plugin schemas against."""
 
 import importlib
 import inspect
@@ -63,7 +63,7 @@ def function(package: str, token: str) -> Function:
 def _module(package: str, token: str) -> tuple[ModuleType, str]:
     """Find the module that holds a token by what the generated code registers or invokes."""
     root = importlib.import_module(f"pulumi_{package}")
-    folder = Path(str(root.__file__)).parent / token.split(":")[1].split("/")[0].replace("index", "")
+    folder = Path(str(root.__file__)).parent / token.split(":")[1].split("/", 1)[0].replace("index", "")
     member = token.rsplit(":", 1)[1]
     for file in sorted(folder.glob("*.py")):
         if f"'{token}'" in file.read_text(encoding="utf-8"):
