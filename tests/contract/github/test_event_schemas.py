@@ -1,5 +1,6 @@
 """Every event that the simulator sends against GitHub's published schemas and example payloads (npm)."""
 
+import fcntl
 import json
 import subprocess
 from pathlib import Path
@@ -26,8 +27,12 @@ KINDS = [
 def package(name: str) -> Path:
     """Folder of an npm package at its pinned version; `npm ci` brings it."""
     folder = NODE / "node_modules" / "@octokit" / name
-    if not _is_pinned(folder, name):
-        subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=NODE, check=True)
+    with (NODE / "package.json").open() as lock:
+        # Test processes run side by side; only one may install.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not _is_pinned(folder, name):
+            command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+            subprocess.run(command, cwd=NODE, check=True)
     assert _is_pinned(folder, name)
     return folder
 

@@ -3,10 +3,12 @@
 import hashlib
 import hmac
 import json
+import time
 from typing import Any
 from urllib.parse import parse_qs
 
 import httpx
+import jwt
 import pytest
 from contract.github.harness import Forge, Receiver, StartRun, workflow
 
@@ -200,6 +202,25 @@ def test_a_payload_over_the_cap_is_never_sent(
     start_run(workflow())
     api.post(f"{HOOKS}/{hook['id']}/pings")
     assert {item["event"] for item in deliveries(api, hook, 2)} == {"ping"}
+
+
+def test_an_app_can_set_its_own_hook_and_read_its_deliveries(
+    forge: Forge, receiver: Receiver, start_run: StartRun
+) -> None:
+    app = forge.sim("POST", "/apps", {"name": "x", "events": ["workflow_job"]})
+    forge.sim("POST", "/installations", {"app_id": app["id"], "account": "acme"})
+    now = int(time.time())
+    token = jwt.encode({"iat": now - 60, "exp": now + 500, "iss": app["client_id"]}, app["pem"], "RS256")
+    with forge.api(token) as api:
+        changed = api.patch("/app/hook/config", json={"url": receiver.url, "secret": SECRET}).json()
+        assert (changed["url"], changed["secret"]) == (receiver.url, "********")
+        start_run(workflow())
+        first = receiver.next("workflow_job.queued")
+        assert wait_until(lambda: bool(api.get("/app/hook/deliveries").json()), 30)
+        (listed,) = api.get("/app/hook/deliveries").json()
+        assert listed["guid"] == first.headers["x-github-delivery"]
+        assert api.post(f"/app/hook/deliveries/{listed['id']}/attempts").status_code == 202
+    assert receiver.next().headers["x-github-delivery"] == listed["guid"]
 
 
 def test_an_app_gets_events_of_its_installations_with_their_id(

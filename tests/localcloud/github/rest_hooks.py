@@ -95,6 +95,8 @@ def update_config(call: Call) -> Reply:
     """Change the configuration."""
     hook = _hook(call)
     hook["config"] = _merged(call.body, hook["config"])
+    # An app's hook has no switch of its own: it is on where it has an address.
+    hook["active"] = hook["active"] or bool(hook.get("app_id"))
     _saved(call, hook)
     return Reply(hooks.show_config(hook))
 
