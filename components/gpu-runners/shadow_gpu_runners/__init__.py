@@ -7,6 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shadow_gpu_runners._boot_args import BootArgs, RepositoryArgs
     from shadow_gpu_runners.github_runner_group import GitHubRunnerGroup, GitHubRunnerGroupArgs
     from shadow_gpu_runners.github_webhook import GitHubWebhookArgs
     from shadow_gpu_runners.gitlab_runner import GitLabRunner, GitLabRunnerArgs
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from shadow_gpu_runners.ssh_key import SshKey, SshKeyArgs
 
 __all__ = [
+    "BootArgs",
     "BootVolumeArgs",
     "EgressRuleArgs",
     "GitHubRunnerGroup",
@@ -29,6 +31,7 @@ __all__ = [
     "ImageUploadArgs",
     "InstanceGroup",
     "InstanceGroupArgs",
+    "RepositoryArgs",
     "RunnerImage",
     "RunnerImageArgs",
     "RunnerNetwork",
@@ -38,6 +41,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "_boot_args": ("BootArgs", "RepositoryArgs"),
     "github_runner_group": ("GitHubRunnerGroup", "GitHubRunnerGroupArgs"),
     "github_webhook": ("GitHubWebhookArgs",),
     "gitlab_runner": ("GitLabRunner", "GitLabRunnerArgs"),

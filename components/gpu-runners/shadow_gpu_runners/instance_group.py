@@ -45,7 +45,7 @@ class InstanceGroupArgs(TypedDict):
     subnet_id: NotRequired[pulumi.Input[str]]
     """ID of the subnet that addresses come from; the cloud chooses when left out."""
 
-    security_group_ids: list[pulumi.Input[str]]
+    security_group_ids: Sequence[pulumi.Input[str]]
     """IDs of the security groups of each port."""
 
     user_data: NotRequired[pulumi.Input[str]]
@@ -81,13 +81,13 @@ class InstanceGroupArgs(TypedDict):
     spot_names: NotRequired[dict[str, str]]
     """Spot names by on-demand names, for twins that the rule gets wrong."""
 
-    flavor_ids: NotRequired[pulumi.Input[dict[str, pulumi.Input[str]]]]
+    flavor_ids: NotRequired[pulumi.Input[Mapping[str, pulumi.Input[str]]]]
     """IDs of the flavors by name (`GpuFlavors.flavor_ids`); looked up when left out."""
 
     prices: NotRequired[dict[str, str]]
     """EUR per hour by flavor name like `0.35`, in place of the price book's."""
 
-    metadata: NotRequired[dict[str, pulumi.Input[str]]]
+    metadata: NotRequired[Mapping[str, pulumi.Input[str]]]
     """Further server metadata beside the ownership mark."""
 
     deployment: NotRequired[str]

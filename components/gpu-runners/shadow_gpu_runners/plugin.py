@@ -1,10 +1,16 @@
 """Serves the components to programs in other languages, as the plugin `shadow-gpu-runners`."""
 
 import importlib.metadata
+import sys
+from typing import Any, cast
 
 import pulumi
-from pulumi.provider.experimental import component_provider_host
+from pulumi import provider
+from pulumi.provider import ConstructResult, server
+from pulumi.provider.experimental.component import ComponentProvider
 
+from shadow_gpu_runners.github_runner_group import GitHubRunnerGroup
+from shadow_gpu_runners.gitlab_runner import GitLabRunner
 from shadow_gpu_runners.gpu_flavors import GpuFlavors
 from shadow_gpu_runners.instance_group import InstanceGroup
 from shadow_gpu_runners.runner_image import RunnerImage
@@ -15,6 +21,8 @@ NAME = "shadow-gpu-runners"
 """Name of the package, of the plugin and of the distribution."""
 
 COMPONENTS: list[type[pulumi.ComponentResource]] = [
+    GitHubRunnerGroup,
+    GitLabRunner,
     GpuFlavors,
     InstanceGroup,
     RunnerImage,
@@ -24,8 +32,24 @@ COMPONENTS: list[type[pulumi.ComponentResource]] = [
 """Every component that the plugin serves."""
 
 
+class Plugin(ComponentProvider):
+    """Serves the components, and hands their input faults on as such."""
+
+    def construct(
+        self, name: str, resource_type: str, inputs: Any, options: pulumi.ResourceOptions | None = None
+    ) -> ConstructResult:
+        """Make a component; raises `pulumi.InputPropertiesError` for its faults."""
+        try:
+            return super().construct(name, resource_type, inputs, options)
+        except server.ComponentInitError as error:
+            inner = cast("Any", error).inner
+            if not isinstance(inner, pulumi.InputPropertiesError):
+                raise
+            # The SDK would report the wrapped error, and one that is a RunError, with a stack trace.
+            raise pulumi.InputPropertiesError(inner.message, inner.errors) from None
+
+
 def main() -> None:
     """Serve until the engine that started this process ends it."""
-    component_provider_host(
-        components=COMPONENTS, name=NAME, version=importlib.metadata.version("shadow-gpu-runners")
-    )
+    version = importlib.metadata.version("shadow-gpu-runners")
+    cast("Any", provider).main(Plugin(COMPONENTS, NAME, None, version), sys.argv[1:])
