@@ -1,0 +1,60 @@
+"""What must not change unseen: logical names and types of resources, and the reference page."""
+
+import importlib.util
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pulumi
+
+from shadow_gpu_runners import GpuFlavors, InstanceGroup, RunnerImage, RunnerNetwork, SshKey
+from shadow_gpu_runners.testing import Invocation, Registration, record
+
+URNS = Path(__file__).with_name("urns.json")
+REFERENCE = Path(__file__).with_name("component_reference.py")
+
+
+def answer(call: Invocation) -> Mapping[str, Any]:
+    return {"id": str(call.args.get("name"))}
+
+
+def computed(_: Registration) -> Mapping[str, Any]:
+    return {"checksum": "0" * 32, "properties": {}}
+
+
+def program() -> None:
+    RunnerNetwork("net", {"cidr": "10.20.0.0/24", "external_network": "x", "ssh_from": ["198.51.100.0/24"]})
+    RunnerImage("img", {"upload": {"url": "https://images.example/x", "checksum": "md5:" + "0" * 32}})
+    SshKey("key", {})
+    GpuFlavors("sizes", {"wanted": ["edge-c4m16-gpu-2000-1"], "create": True})
+    InstanceGroup(
+        "gpu",
+        {
+            "count": 2,
+            "flavor": "edge-c4m16-gpu-2000-1",
+            "image_id": "i",
+            "network_id": "n",
+            "security_group_ids": [pulumi.Output.from_input("g")],
+            "floating_ip_pool": "x",
+        },
+    )
+
+
+def test_renaming_a_child_or_a_token_needs_an_alias() -> None:
+    recording = record(program, answer=answer, outputs=computed)
+    found = sorted(known.urn.partition("::project::")[2] for known in recording.resources)
+    kept = json.loads(URNS.read_text(encoding="utf-8"))
+    aliases = {name for known in recording.resources for name in known.aliases}
+    lost = [urn for urn in kept if urn not in found and urn.rpartition("::")[2] not in aliases]
+    assert not lost, "users' resources would be replaced: add aliases for the old names"
+    assert found == kept, f"new resources are fine: add them to {URNS.name}"
+
+
+def test_the_reference_page_is_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("component_reference", REFERENCE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.PAGE.read_text(encoding="utf-8") == module.render(), f"run python {REFERENCE.name}"
