@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run: Callable[[argparse.Namespace], int] = options.run
     try:
         return run(options)
-    except (ServiceError, NoWorldError, TimeoutError, ValueError) as error:
+    except (ServiceError, NoWorldError, TimeoutError, FileNotFoundError, ValueError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
     except KeyboardInterrupt:

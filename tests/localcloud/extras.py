@@ -28,4 +28,4 @@ def service(name: str) -> Service:
     addresses = World.load() if World.path().exists() else World()
     base = addresses.gitlab_url if name == "gitlab" else addresses.github_url
     port = int(base.rpartition(":")[2])
-    return Service(name, command, env, lambda: http_ok(f"{base}/-/health"), (port,))
+    return Service(name, (*command, "--port", str(port)), env, lambda: http_ok(f"{base}/-/health"), (port,))

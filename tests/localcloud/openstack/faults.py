@@ -4,20 +4,18 @@ What is switched on stays on until it is switched off, until `clear`, or until a
 switch off by themselves.
 """
 
-import json
 import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+from localcloud import guests
 from localcloud.openstack import clouds, config, control, layout, ready, stubs
 from localcloud.openstack.install import venv
 from localcloud.openstack.services import APIS, WORKERS
-from localcloud.paths import state_home
 from localcloud.processes import Service
-from localcloud.world import World, write_private
+from localcloud.world import World
 
 Outcome = Literal["delete", "stop", "error"]
 """How a reclaimed server ends: gone (404), SHUTOFF or ERROR."""
@@ -163,13 +161,13 @@ def without(name: str, how: Callable[[str], None] = stop) -> Generator[None]:
         start(name)
 
 
-def announce_reclaim(server_id: str, notice_s: float = 900) -> Path:
-    """Tell the guest, by its metadata service only, that its server ends in `notice_s` seconds."""
-    ends = datetime.now(UTC) + timedelta(seconds=notice_s)
-    path = state_home() / "guests" / server_id / "reclaim.json"
-    text = json.dumps({"action": "terminate", "time": ends.strftime("%Y-%m-%dT%H:%M:%SZ")})
-    write_private(path, text)
-    return path
+def announce_reclaim(server_id: str, notice_s: float = 900) -> None:
+    """Tell the guest, by its metadata service only, that its server ends in `notice_s` seconds.
+
+    Raises:
+        FileNotFoundError: the server has no guest (yet).
+    """
+    guests.reclaim(server_id, notice_s)
 
 
 def preempt(server_id: str, outcome: Outcome = "delete") -> None:

@@ -59,10 +59,9 @@ def test_a_fault_of_one_volume_type_has_its_own_file() -> None:
     assert faults.active() == {}
 
 
-def test_a_reclaim_is_announced_to_the_guest_only(home: Path) -> None:
-    path = faults.announce_reclaim("abc", 900)
-    assert path == home / "guests" / "abc" / "reclaim.json"
-    assert '"action": "terminate"' in path.read_text()
+def test_a_reclaim_of_a_server_without_guest_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["fault", "preempt", "no-such-server", "--notice", "1"]) == 1
+    assert "no-such-server" in capsys.readouterr().err
 
 
 def test_every_action_on_services_is_offered() -> None:

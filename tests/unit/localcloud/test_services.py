@@ -6,6 +6,7 @@ import pytest
 
 from localcloud.openstack import layout
 from localcloud.openstack.services import NAMES, services
+from localcloud.world import World
 
 VENV = Path("/venv")
 
@@ -36,3 +37,12 @@ def test_each_host_gets_its_own_cards() -> None:
 def test_a_proxy_of_the_caller_is_not_used_for_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
     assert "127.0.0.1" in services(VENV)["nova-api"].env["no_proxy"]
+
+
+@pytest.mark.parametrize(("name", "port"), [("gitlab", 8929), ("github", 8930)])
+def test_a_simulator_listens_where_the_world_file_says(name: str, port: int) -> None:
+    assert extras.service(name).ports == (port,)
+    World(gitlab_url="http://127.0.0.1:9929", github_url="http://127.0.0.1:9930").save()
+    moved = extras.service(name)
+    assert moved.ports == (port + 1000,)
+    assert moved.command[-2:] == ("--port", str(port + 1000))
