@@ -97,7 +97,8 @@ def _artifacts(spec: Row) -> list[Row] | None:
     if spec.get("paths") or spec.get("untracked"):
         archive: Row = {
             "name": spec.get("name"), "untracked": bool(spec.get("untracked")),
-            "paths": as_list(spec.get("paths")), "exclude": as_list(spec.get("exclude")), "artifact_type": "archive", "artifact_format": "zip",
+            "paths": as_list(spec.get("paths")),
+            "exclude": as_list(spec.get("exclude")), "artifact_type": "archive", "artifact_format": "zip",
         }  # fmt: skip
         found.append(archive | common)
     for kind, paths in tree(spec.get("reports")).items():
