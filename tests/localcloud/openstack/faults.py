@@ -134,7 +134,8 @@ def clear() -> None:
     for name, known in control.known().items():
         if known.paused():
             resume(name)
-        start(name)
+        if not known.running():
+            start(name)
 
 
 @contextmanager

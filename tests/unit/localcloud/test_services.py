@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from localcloud import extras
 from localcloud.openstack import layout
 from localcloud.openstack.services import NAMES, services
 from localcloud.world import World
