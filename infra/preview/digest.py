@@ -130,12 +130,21 @@ def _step(metadata: Json) -> dict[str, Any]:
     return {
         "op": metadata.get("op"),
         "urn": metadata.get("urn"),
-        "oldState": metadata.get("old"),
-        "newState": metadata.get("new"),
+        "oldState": _seen(metadata, "old"),
+        "newState": _seen(metadata, "new"),
         "diffReasons": metadata.get("diffs"),
         "replaceReasons": metadata.get("keys"),
         "detailedDiff": metadata.get("detailedDiff"),
     }
+
+
+def _seen(metadata: Json, key: str) -> dict[str, Any] | None:
+    """A state without the provider's own notes: `__meta` of planned instances has user-data in plain text."""
+    state = part(metadata, key)
+    if not state:
+        return None
+    outputs = {name: value for name, value in part(state, "outputs").items() if not name.startswith("__")}
+    return {**state, "outputs": outputs}
 
 
 def _message(diagnostic: Json) -> str:

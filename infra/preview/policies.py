@@ -70,7 +70,7 @@ def _from_engine(preview: Preview) -> list[Finding]:
     return [
         Finding(
             rule=result.policy.removesuffix("-unchecked"),
-            resource=result.urn.rpartition("::")[2],
+            resource="" if "::pulumi:pulumi:Stack::" in result.urn else result.urn.rpartition("::")[2],
             message=result.message,
             blocking=result.level == "mandatory",
             checked=not result.policy.endswith("-unchecked"),

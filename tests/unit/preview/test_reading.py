@@ -56,6 +56,16 @@ def test_the_reason_of_a_replacement_is_known(sample: Load) -> None:
     assert reason.replaces
 
 
+def test_the_providers_notes_in_a_stream_are_dropped_since_they_hold_secrets() -> None:
+    state = {"type": "t", "outputs": {"__meta": '{"user_data": "glrt-planted0123456789"}', "name": "vm"}}
+    event = {
+        "resourcePreEvent": {"metadata": {"op": "create", "urn": "urn:pulumi:d::p::t::vm", "new": state}}
+    }
+    preview = digest.read(json.dumps(event))
+    assert preview.steps[0]["newState"]["outputs"] == {"name": "vm"}
+    assert "planted" not in str(preview)
+
+
 @pytest.mark.parametrize("custom", [{}, {"custom": False}])
 def test_components_are_no_resources_of_their_own(custom: dict[str, bool]) -> None:
     kind = "shadow-gpu-runners:index:InstanceGroup"
