@@ -42,7 +42,8 @@ def test_a_program_runs_in_the_named_environment_with_its_configuration(
     runtime = f"{{name: python, options: {{virtualenv: {VENV}, toolchain: pip}}}}"
     folder = _project(tmp_path, runtime, PROGRAM)
     done = engine_shell(
-        "pulumi stack init -s dev && pulumi config set greeting hello && pulumi config set --secret token s3cret"
+        "pulumi stack init -s dev && pulumi config set greeting hello"
+        " && pulumi config set --secret token s3cret"
         " && pulumi up --yes --skip-preview --non-interactive >up.log && pulumi stack output --json",
         folder,
     )

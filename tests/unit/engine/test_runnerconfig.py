@@ -1,4 +1,4 @@
-"""GitLab Runner's own parser, as built by `scripts/engine --with runner`, tells good configurations from bad."""
+"""GitLab Runner's own parser (`scripts/engine --with runner`) tells good configurations from bad."""
 
 import json
 import subprocess
