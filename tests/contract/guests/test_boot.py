@@ -4,12 +4,15 @@ import os
 import secrets
 import shutil
 import signal
+from typing import Any
 
 import pytest
 from lab import Lab, call, console, encoded, pids_in, report, sh
 
 from localcloud.guests.agent import Agent
 from localcloud.guests.guest import Guest
+from localcloud.guests.sandbox import SandboxError
+from localcloud.guests.servers import Server
 
 DOCUMENT = """#cloud-config
 write_files:
@@ -251,3 +254,21 @@ def test_a_console_that_is_flooded_stays_within_bounds(lab: Lab) -> None:
     sh(guest, "yes 0123456789abcdef | head -c 40M > /dev/console")
     assert 16_000_000 < guest.console.stat().st_size <= 17_000_000
     assert sh(guest, "systemctl is-active nothing.service").returncode == 3
+
+
+def test_a_guest_that_cannot_start_is_reported_once_and_holds_up_no_other(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    started = Guest.boot
+
+    def boot(guest: Guest, server: Server, *rest: Any) -> None:
+        if server.name == "bad":
+            raise SandboxError("no more namespaces")
+        started(guest, server, *rest)
+
+    monkeypatch.setattr(Guest, "boot", boot)
+    lab.add(name="bad")
+    good = lab.add(name="good")
+    lab.up(good)
+    lab.agent.tick()
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == ["no more namespaces"]

@@ -18,6 +18,7 @@ _LEFT_ALONE = frozenset(
 )
 _MAX_PAUSE_SECONDS = 60.0
 _QUICK_SECONDS = 10.0
+_TROUBLE_SECONDS = 15.0
 
 
 class _Service:
@@ -52,6 +53,7 @@ class Agent:
         self._services = dict[str, _Service]()
         self._reports = dict[str, boot_report.Reporter]()
         self._quick_ends = dict[str, int]()
+        self._troubles = dict[str, tuple[str, float]]()
         for orphan in sandbox.orphans(home):
             _LOG.warning("process %d is a guest that nobody knows any more: it is killed", orphan.pid)
             orphan.kill()
@@ -67,8 +69,8 @@ class Agent:
         for server in servers:
             try:
                 self._follow(server)
-            except (OSError, ServersError, cloud_init.CloudInitError, RuntimeError) as error:
-                _LOG.error("server %s (%s): %s", server.id, server.name, error)
+            except (OSError, RuntimeError) as error:
+                self._complain(server, str(error))
         sandbox.reap()
         for reporter in self._reports.values():
             reporter.update()
@@ -101,17 +103,25 @@ class Agent:
                 self._end_service(guest.id)
                 guest.remove()
 
+    def _complain(self, server: Server, text: str) -> None:
+        """Log a trouble once, and leave the server alone for a while."""
+        if self._troubles.get(server.id, ("", 0.0))[0] != text:
+            _LOG.error("server %s (%s): %s", server.id, server.name, text)
+        self._troubles[server.id] = (text, time.monotonic() + _TROUBLE_SECONDS)
+
     def _end_service(self, server_id: str) -> None:
         self._metadata.close(server_id)
         self._services.pop(server_id, None)
         self._reports.pop(server_id, None)
         self._quick_ends.pop(server_id, None)
+        self._troubles.pop(server_id, None)
 
     def _follow(self, server: Server) -> None:
         guest = Guest(server.id, self._home)
-        if server.status in _ON:
+        waiting = time.monotonic() < self._troubles.get(server.id, ("", 0.0))[1]
+        if server.status in _ON and not waiting:
             self._keep_running(guest, server)
-        elif server.status not in _LEFT_ALONE and guest.process():
+        elif server.status not in _LEFT_ALONE | _ON and guest.process():
             _LOG.info("server %s (%s) is %s: its guest is killed", server.id, server.name, server.status)
             guest.kill()
 
@@ -178,5 +188,8 @@ class Agent:
             updated=server.updated,
             booted_at=time.time(),
         )
-        guest.boot(server, f"http://127.0.0.1:{port}", self._unpacked or cloud_init.fetch())
+        if self._unpacked is None or not self._unpacked.is_dir():
+            self._unpacked = cloud_init.fetch()
+        guest.boot(server, f"http://127.0.0.1:{port}", self._unpacked)
+        self._troubles.pop(guest.id, None)
         _LOG.info("guest %s (%s) boots, metadata on port %d", guest.id, server.name, port)
