@@ -29,12 +29,12 @@ PARTS = (
 )  # fmt: skip
 
 
-def health(_: Request) -> Response:
+async def health(_: Request) -> Response:
     """Answers as soon as requests are served."""
     return PlainTextResponse("GitLab OK")
 
 
-def unknown(_: Request) -> Response:
+async def unknown(_: Request) -> Response:
     """A path of the API that does not exist."""
     return JSONResponse({"error": "404 Not Found"}, 404)
 

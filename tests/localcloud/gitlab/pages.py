@@ -1,4 +1,7 @@
-"""Pages for people: projects, pipelines, jobs and logs, without sign-in, for this machine only."""
+"""Pages for people: projects, pipelines, jobs and logs, without sign-in, for this machine only.
+
+They are coroutines so that they run in the event loop's thread, the only one that may use the database.
+"""
 
 import re
 from html import escape
@@ -61,7 +64,7 @@ def _instance(request: Request) -> Instance:
     return instance
 
 
-def home(request: Request) -> HTMLResponse:
+async def home(request: Request) -> HTMLResponse:
     """Projects and runners."""
     instance = _instance(request)
     store = instance.store
@@ -87,7 +90,7 @@ def home(request: Request) -> HTMLResponse:
     return _page("Projects", body + _table(["Id", "Description", "Type", "Tags", "Last contact"], runners))
 
 
-def project(request: Request) -> HTMLResponse:
+async def project(request: Request) -> HTMLResponse:
     """Pipelines and merge requests of a project."""
     store, path = _instance(request).store, request.path_params["path"]
     row = store.one("projects", full_path=path)
@@ -111,7 +114,7 @@ def project(request: Request) -> HTMLResponse:
     return _page(path, body + "<h2>Merge requests</h2>" + _table(["", "Title", "State"], requests))
 
 
-def pipeline(request: Request) -> HTMLResponse:
+async def pipeline(request: Request) -> HTMLResponse:
     """One pipeline with its jobs by stage."""
     store, path = _instance(request).store, request.path_params["path"]
     row = store.one("pipelines", id=int(request.path_params["number"]))
@@ -132,7 +135,7 @@ def pipeline(request: Request) -> HTMLResponse:
     return _page(f"Pipeline #{row['id']}", facts + errors + table, refresh=not row["finished_at"])
 
 
-def job(request: Request) -> HTMLResponse:
+async def job(request: Request) -> HTMLResponse:
     """One job with its log."""
     instance, path = _instance(request), request.path_params["path"]
     row = instance.store.one("jobs", id=int(request.path_params["number"]))
@@ -150,7 +153,7 @@ def job(request: Request) -> HTMLResponse:
     )
 
 
-def merge_request(request: Request) -> HTMLResponse:
+async def merge_request(request: Request) -> HTMLResponse:
     """One merge request with its comments."""
     store, path = _instance(request).store, request.path_params["path"]
     owner = store.one("projects", full_path=path)
