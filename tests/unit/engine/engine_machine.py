@@ -49,6 +49,7 @@ class Machine:
         return {
             "PATH": f"{self.home}/bin:/usr/bin:/bin",
             "PYTHONPATH": str(ROOT),
+            "PIP_NO_INDEX": "1",
             **self.variables,
             **(extra or {}),
         }

