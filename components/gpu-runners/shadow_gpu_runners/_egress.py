@@ -100,6 +100,8 @@ def _check_rule(problems: Problems, path: str, rule: EgressRuleArgs) -> None:
         return
     first, last = rule.get("port", 1), rule.get("last_port", rule.get("port", 1))
     if not 1 <= first <= last <= 65535:
-        problems.add(f"{path}.port", f"{first} to {last}", "ports in 1 to 65535, smaller first", "mend it")
+        problems.add(
+            f"{path}.port", f"{first:g} to {last:g}", "ports in 1 to 65535, smaller first", "mend it"
+        )
     if "last_port" in rule and "port" not in rule:
         problems.add_missing(f"{path}.port", "the first port of the range", "add it")

@@ -108,7 +108,8 @@ def _twins(args: GpuFlavorsArgs, names: SpotNames) -> list[tuple[str, str, Flavo
     """Return (input path, flavor, size) of each twin that is needed."""
     market = args.get("market", "both")
     found: list[tuple[str, str, FlavorName]] = []
-    for index, flavor in enumerate(dict.fromkeys(args["wanted"])):
+    for flavor in dict.fromkeys(args["wanted"]):
+        index = args["wanted"].index(flavor)
         size = _parsed(flavor) or FlavorName("", 0, 0, "", 0)
         if market != "spot":
             found.append((f"wanted[{index}]", flavor, size))
