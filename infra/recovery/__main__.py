@@ -28,7 +28,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _settle(stack: str) -> int:
-    begun = pending.read(stack)
+    state = pending.export(stack)
+    begun = pending.creations(state)
     if not begun:
         _say("nothing was left half-done: run `pulumi up`")
         return 0
@@ -40,7 +41,7 @@ def _settle(stack: str) -> int:
         _say(f"{name}: {'exists, taken into the state' if identity else 'was never made'}")
         if identity:
             found[entry.urn] = identity
-    pending.adopt(stack, found)
+    pending.restore(stack, pending.settled(state, found))
     _say("done: run `pulumi up`")
     return 0
 

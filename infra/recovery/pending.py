@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,29 +21,59 @@ class Pending:
     inputs: Mapping[str, Any]
 
 
-def read(stack: str) -> list[Pending]:
-    """Return the pending creations in the state of `stack`.
+def export(stack: str) -> dict[str, Any]:
+    """Return the state of `stack`, secrets still encrypted.
 
     Raises:
         EngineError: the state can't be read.
     """
     state: dict[str, Any] = json.loads(pulumi("stack", "export", "--stack", stack))
-    operations: list[dict[str, Any]] = state["deployment"].get("pending_operations") or []
+    return state
+
+
+def creations(state: Mapping[str, Any]) -> list[Pending]:
+    """Return the pending creations in an exported state."""
     return [
         Pending(entry["resource"]["urn"], entry["resource"]["type"], entry["resource"].get("inputs", {}))
-        for entry in operations
+        for entry in _operations(state)
         if entry["type"] == "creating"
     ]
 
 
-def adopt(stack: str, found: Mapping[str, str]) -> None:
-    """Take the resources in `found` (ID by URN) into the state and drop all other pending creations.
+def settled(state: Mapping[str, Any], found: Mapping[str, str]) -> dict[str, Any]:
+    """Return `state` with the creations in `found` (ID by URN) as resources and all other creations dropped.
+
+    `pulumi refresh --import-pending-creates` forgets them instead, and `pulumi import` loses the inputs that
+    a provider can't read back, such as user-data, which would replace the resource.
+    """
+    deployment = dict(state["deployment"])
+    begun = [entry["resource"] for entry in _operations(state) if entry["type"] == "creating"]
+    adopted = [_made(resource, found[resource["urn"]]) for resource in begun if resource["urn"] in found]
+    deployment["resources"] = [*deployment.get("resources", []), *adopted]
+    deployment["pending_operations"] = [e for e in _operations(state) if e["type"] != "creating"]
+    return {**state, "deployment": deployment}
+
+
+def restore(stack: str, state: Mapping[str, Any]) -> None:
+    """Write `state` back as the state of `stack`, then read what the providers know of it.
 
     Raises:
-        EngineError: the refresh failed.
+        EngineError: the engine refused it.
     """
-    pairs = [f"--import-pending-creates={part}" for pair in found.items() for part in pair]
-    pulumi("refresh", "--yes", "--skip-preview", "--stack", stack, "--clear-pending-creates", *pairs)
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:  # mode 0600
+        json.dump(state, file)
+        file.flush()
+        pulumi("stack", "import", "--stack", stack, "--file", file.name)
+    pulumi("refresh", "--yes", "--skip-preview", "--stack", stack)
+
+
+def _operations(state: Mapping[str, Any]) -> list[dict[str, Any]]:
+    operations: list[dict[str, Any]] = state["deployment"].get("pending_operations") or []
+    return operations
+
+
+def _made(resource: dict[str, Any], identity: str) -> dict[str, Any]:
+    return {**resource, "id": identity, "outputs": {**resource.get("inputs", {}), "id": identity}}
 
 
 def pulumi(*arguments: str) -> str:

@@ -21,7 +21,9 @@ def test_an_existing_network_is_used_and_outlives_the_stack(stack: LiveStack) ->
     stack.up()
     assert stack.outputs()["instances"][0]["address"].startswith("10.9.0.")
     stack.stack.destroy()
-    assert sorted(item.split()[0] for item in stack.tenant.leftovers()) == ["network", "subnet"]
+    assert [item.split()[0] for item in stack.tenant.leftovers()] == ["network"]
+    with stack.tenant.connect() as connection:
+        assert connection.network.get_subnet(subnet.id).cidr == "10.9.0.0/24"
 
 
 def test_an_existing_network_is_imported_and_then_owned(stack: LiveStack) -> None:
