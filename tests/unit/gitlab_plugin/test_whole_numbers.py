@@ -8,5 +8,6 @@ def test_whole_numbers_are_integers_again_at_any_depth() -> None:
     wire = Struct()
     wire.update({"projectId": 7, "nested": {"ids": [1, 2.5]}})
     values = from_struct(wire).values
-    assert repr(values) == "{'projectId': 7, 'nested': {'ids': [1, 2.5]}}"
+    assert values == {"projectId": 7, "nested": {"ids": [1, 2.5]}}
+    assert [type(number) for number in (values["projectId"], *values["nested"]["ids"])] == [int, int, float]
     assert to_struct(from_struct(wire)) == wire
