@@ -82,6 +82,10 @@ class LiveStack:
             )
         return self._stack
 
+    def select(self) -> str:
+        """Make the stack where it is missing, for use by the command line; return its name."""
+        return self.stack.name
+
     def up(self, **options: Any) -> automation.UpResult:
         """Run `pulumi up`."""
         return self.stack.up(color="never", suppress_progress=True, **options)

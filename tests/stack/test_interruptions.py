@@ -18,7 +18,7 @@ def test_up_goes_on_after_a_host_failed_an_instance(stack: LiveStack) -> None:
     stack.config["pools"][0]["count"] = 2
     faults.switch_on("spawn_fail", "no power", project_id=stack.tenant.project_id)
     try:
-        failed = cli(stack, "up", "--yes", "--stack", _selected(stack), check=False)
+        failed = cli(stack, "up", "--yes", "--stack", stack.select(), check=False)
     finally:
         faults.switch_off("spawn_fail", project_id=stack.tenant.project_id)
     assert failed.returncode != 0
@@ -32,7 +32,7 @@ def test_up_goes_on_after_a_host_failed_an_instance(stack: LiveStack) -> None:
 
 def test_up_killed_half_way_is_continued_by_the_next_up(stack: LiveStack) -> None:
     stack.config["pools"][0]["count"] = 2
-    name = _selected(stack)
+    name = stack.select()
     faults.switch_on("spawn_delay", 3, project_id=stack.tenant.project_id)
     try:
         running = subprocess.Popen(
@@ -62,11 +62,6 @@ def test_up_killed_half_way_is_continued_by_the_next_up(stack: LiveStack) -> Non
     assert sorted(stack.servers()) == ["gpu-01", "gpu-02"]
     stack.stack.destroy()
     assert stack.tenant.leftovers() == []
-
-
-def _selected(stack: LiveStack) -> str:
-    assert stack.stack
-    return stack.name
 
 
 def _wait_for_a_server(stack: LiveStack, running: subprocess.Popen[bytes]) -> None:

@@ -1,16 +1,16 @@
 """`pulumi up` from nothing to nothing: made, unchanged, repaired, scaled, replaced, destroyed."""
 
-from collections.abc import Mapping
-
 import pytest
+from pulumi import automation
 
 from stack.live import LiveStack
 
 pytestmark = [pytest.mark.localcloud, pytest.mark.engine]
 
 
-def changes(summary: Mapping[str, int] | None) -> dict[str, int]:
-    return {operation: count for operation, count in (summary or {}).items() if operation != "same"}
+def changes(result: automation.UpResult) -> dict[str, int]:
+    counts = result.summary.resource_changes or {}
+    return {str(operation): count for operation, count in counts.items() if operation != "same"}
 
 
 def set_pool(stack: LiveStack, **values: object) -> None:
@@ -18,12 +18,12 @@ def set_pool(stack: LiveStack, **values: object) -> None:
 
 
 def test_up_makes_everything_a_second_up_changes_nothing_and_destroy_leaves_nothing(stack: LiveStack) -> None:
-    assert changes(stack.up().summary.resource_changes).keys() == {"create"}
+    assert changes(stack.up()).keys() == {"create"}
     outputs = stack.outputs()
     assert [entry["name"] for entry in outputs["instances"]] == ["gpu-01"]
     assert outputs["instances"][0]["flavor"] == "edge-preemptible-c4m16-gpu-2000-1"
     assert outputs["monthlyCost"]["EUR per month, all spot"] == "211.70"
-    assert changes(stack.up(expect_no_changes=True).summary.resource_changes) == {}
+    assert changes(stack.up(expect_no_changes=True)) == {}
     stack.stack.destroy()
     assert stack.tenant.leftovers() == []
 
@@ -60,7 +60,7 @@ def test_from_spot_to_on_demand_replaces_the_instance_and_keeps_its_address(stac
     stack.up()
     before, spot = stack.servers(), stack.outputs()["instances"][0]
     set_pool(stack, market="on-demand")
-    assert changes(stack.up().summary.resource_changes) == {"replace": 1}
+    assert changes(stack.up()) == {"replace": 1}
     on_demand = stack.outputs()["instances"][0]
     assert on_demand["flavor"] == "edge-c4m16-gpu-2000-1"
     assert on_demand["address"] == spot["address"]
@@ -72,17 +72,16 @@ def test_another_image_replaces_each_instance_and_leaves_no_volume_behind(stack:
     stack.up()
     before = stack.servers()
     with stack.tenant.connect() as connection:
-        connection.image.upload(name="next", data=b"image", disk_format="raw", container_format="bare")
+        connection.create_image("next", data=b"image", disk_format="raw", container_format="bare")
     stack.config["image"] = {"name": "next"}
-    assert changes(stack.up().summary.resource_changes) == {"replace": 2}
+    assert changes(stack.up()) == {"replace": 2}
     after = stack.servers()
     assert after.keys() == before.keys()
     assert not set(after.values()) & set(before.values())
     with stack.tenant.connect() as connection:
         assert len(list(connection.block_storage.volumes())) == 2
         stack.stack.destroy()
-        for image in list(connection.image.images(name="next")):
-            connection.image.delete_image(image)
+        connection.delete_image("next")
     assert stack.tenant.leftovers() == []
 
 

@@ -45,7 +45,7 @@ def test_no_token_is_found_in_state_output_logs_or_process_lists(stack: LiveStac
         "labels": [],
         "webhook": {"url": f"http://127.0.0.1:8940/{stack.owner}", "active": False},
     }
-    assert stack.stack
+    stack.select()
     watch = ProcessWatch()
     watch.start()
     try:

@@ -102,8 +102,7 @@ def test_wrong_input_gives_one_error_and_creates_nothing(case: str, shared: Live
 
 
 def refused(stack: LiveStack, expected: list[str]) -> None:
-    assert stack.stack
-    done = cli(stack, "up", "--yes", "--stack", stack.name, check=False)
+    done = cli(stack, "up", "--yes", "--stack", stack.select(), check=False)
     text = done.stdout + done.stderr
     assert done.returncode != 0, text
     assert "Traceback" not in text, text

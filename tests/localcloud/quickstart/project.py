@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 import gitlab
+from gitlab.exceptions import GitlabGetError
 from gitlab.v4.objects import Project
 
 from localcloud.paths import repository
@@ -23,7 +24,7 @@ def ensure(world: World) -> Project:
     client = gitlab.Gitlab(world.gitlab_url, private_token=world.gitlab_token)
     try:
         return client.projects.get(f"{GROUP}/{NAME}")
-    except gitlab.exceptions.GitlabGetError as error:
+    except GitlabGetError as error:
         if error.response_code != 404:
             raise
     groups = [group for group in client.groups.list(get_all=True) if group.full_path == GROUP]

@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from gitlab.v4.objects import ProjectJob, ProjectPipeline
 from rich.console import Console
@@ -28,7 +28,8 @@ def show_log(console: Console, text: str) -> None:
 def show_result(console: Console, job: ProjectJob, pipeline: ProjectPipeline, seconds: float) -> None:
     """Print one line: the pipeline's verdict, the job's runner and how long it took."""
     good = pipeline.status == "success"
-    runner = (job.attributes.get("runner") or {}).get("description") or "no runner"
+    taken: dict[str, Any] | None = job.attributes.get("runner")
+    runner = taken["description"] if taken else "no runner"
     console.print(
         f"{'✓' if good else '✗'} pipeline {pipeline.id} {pipeline.status}: {job.name} on {runner},"
         f" {seconds:.1f} s from push to end",
@@ -61,7 +62,7 @@ def show_stack(console: Console, outputs: dict[str, Any]) -> None:
 
 
 def _plain(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return ", ".join(cast("list[str]", value)) if isinstance(value, list) else str(value)
 
 
 def _grid(rows: Iterable[tuple[str, str]]) -> Table:

@@ -35,6 +35,5 @@ def test_other_pending_operations_stay() -> None:
 
 def test_a_state_without_pending_operations_has_no_creations() -> None:
     assert pending.creations({"deployment": {"resources": []}}) == []
-    assert [entry.urn for entry in pending.creations(state(begun(SERVER), begun(PORT, "updating")))] == [
-        SERVER
-    ]
+    found = pending.creations(state(begun(SERVER), begun(PORT, "updating")))
+    assert [entry.urn for entry in found] == [SERVER]
