@@ -25,7 +25,7 @@ func (h *host) Run(ctx context.Context, req *pulumirpc.RunRequest) (*pulumirpc.R
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	return langhost.Ended(cmd.Run()), nil
+	return h.RunProgram(cmd), nil
 }
 
 // script prepares Node.js for one of the scripts in the program's own @pulumi/pulumi package; its Env holds only what

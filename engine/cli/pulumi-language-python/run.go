@@ -29,7 +29,7 @@ func (h *host) Run(ctx context.Context, req *pulumirpc.RunRequest) (*pulumirpc.R
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	return langhost.Ended(cmd.Run()), nil
+	return h.RunProgram(cmd), nil
 }
 
 // arguments are the flags and the program's own arguments for the executor script.

@@ -34,8 +34,20 @@ func Configured(environment []string, req *pulumirpc.RunRequest) ([]string, erro
 	return append(environment, "PULUMI_CONFIG="+string(values), "PULUMI_CONFIG_SECRET_KEYS="+string(keys)), nil
 }
 
-// Ended words the end of a program for the engine.
-func Ended(err error) *pulumirpc.RunResponse {
+// RunProgram runs a prepared program until it ends or the engine cancels, and words its end for the engine.
+func (b *Base) RunProgram(cmd *exec.Cmd) *pulumirpc.RunResponse {
+	finished, err := b.programs.start(cmd)
+	if err == nil {
+		err = cmd.Wait()
+		finished()
+	}
+	if err != nil && b.programs.cancelled() {
+		return &pulumirpc.RunResponse{Bail: true} // the engine knows why
+	}
+	return ended(err)
+}
+
+func ended(err error) *pulumirpc.RunResponse {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:

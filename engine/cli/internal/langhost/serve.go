@@ -28,6 +28,8 @@ type Base struct {
 
 	mu     sync.Mutex // guards engine, which Handshake may replace
 	engine string
+
+	programs programs
 }
 
 // Connect sets the engine's address.
@@ -57,8 +59,10 @@ func (b *Base) GetPluginInfo(context.Context, *emptypb.Empty) (*pulumirpc.Plugin
 	return &pulumirpc.PluginInfo{Version: version.Version}, nil
 }
 
-// Cancel has nothing to do: the engine kills the process group, and the program is in it.
+// Cancel ends the programs that still run. The engine interrupts the host's process group next, which Python would
+// answer with a traceback. Plugins are left alone: one may be in the middle of a creation that the engine waits for.
 func (b *Base) Cancel(context.Context, *emptypb.Empty) (*emptypb.Empty, error) {
+	b.programs.end()
 	return &emptypb.Empty{}, nil
 }
 
