@@ -100,6 +100,7 @@ def test_another_checksum_is_refused_and_nothing_is_installed(
         (_archive(README="text"), "lacks pulumi"),
         (b"<html>login</html>", "is not a complete archive"),
     ],
+    ids=["cut short", "without the command", "a page"],
 )
 def test_a_broken_archive_is_refused(
     served: dict[str, bytes], tmp_path: Path, archive: bytes, complaint: str
