@@ -6,88 +6,88 @@ from openstack.connection import Connection
 
 from preflight.findings import Finding
 from settings import Settings
+from shadow_gpu_runners import ownership
+from shadow_gpu_runners.quota import Limit
 
-MARK = "shadow-gpu-runners.deployment"
+_NETWORK_QUOTAS = (
+    "networks",
+    "subnets",
+    "routers",
+    "ports",
+    "floating_ips",
+    "security_groups",
+    "security_group_rules",
+)
+_WORDS = {"ram_mib": "ram MiB", "gigabytes": "volume GiB", "floating_ips": "floating IPs"}
+
+
+def words(name: str) -> str:
+    """Return what a quota (one of `shadow_gpu_runners.quota.NAMES`) is called in a message."""
+    return _WORDS.get(name, name.replace("_", " "))
 
 
 def check(connection: Connection, settings: Settings, deployment: str) -> Iterable[Finding]:
-    """Yield one finding per resource whose limit the plan exceeds."""
-    free = available(connection, deployment)
-    for resource, wanted in needs(connection, settings).items():
-        room = free.get(resource)
-        if room is not None and wanted > room:
+    """Yield one finding per quota that the pools exceed, what `deployment` has now not counted twice."""
+    own = _own_use(connection, deployment)
+    known = limits(connection)
+    for name, wanted in _needs(connection, settings).items():
+        room = known[name].limit - known[name].used + own[name]
+        if known[name].limit >= 0 and wanted > room:
             yield Finding(
-                f"pools (quota of {resource})",
+                f"pools (quota of {words(name)})",
                 f"the pools need {wanted}, the project has room for {room}",
                 "lower a pool's count or size, or ask the operator for more",
             )
 
 
-def needs(connection: Connection, settings: Settings) -> dict[str, int]:
-    """Return what all pools together take of each quota."""
+def _needs(connection: Connection, settings: Settings) -> dict[str, int]:
     flavors = {flavor.name: flavor for flavor in connection.compute.flavors()}
-    total: dict[str, int] = dict.fromkeys(
-        ("instances", "cores", "ram MiB", "volumes", "volume GiB", "ports", "floating IPs"), 0
-    )
-    for pool in settings.pools:
-        flavor = flavors.get(pool.flavor)
-        total["instances"] += pool.count
-        total["cores"] += pool.count * (flavor.vcpus if flavor else 0)
-        total["ram MiB"] += pool.count * (flavor.ram if flavor else 0)
-        total["volumes"] += pool.count
-        total["volume GiB"] += pool.count * pool.volume.size
-        total["ports"] += pool.count
-        total["floating IPs"] += pool.count * pool.floating_ip
-    return total
-
-
-def available(connection: Connection, deployment: str) -> dict[str, int]:
-    """Return how much of each limited quota is free for `deployment`, its own use included."""
-    own = _own_use(connection, deployment)
-    limits = {**_compute(connection), **_storage(connection), **_network(connection)}
+    pools = [(pool, flavors.get(pool.flavor)) for pool in settings.pools]
+    instances = sum(pool.count for pool in settings.pools)
     return {
-        resource: limit - used + own.get(resource, 0)
-        for resource, (limit, used) in limits.items()
-        if limit >= 0
+        "instances": instances,
+        "cores": sum(pool.count * flavor.vcpus for pool, flavor in pools if flavor),
+        "ram_mib": sum(pool.count * flavor.ram for pool, flavor in pools if flavor),
+        "volumes": instances,
+        "gigabytes": sum(pool.count * pool.volume.size for pool in settings.pools),
+        "ports": instances,
+        "floating_ips": sum(pool.count for pool in settings.pools if pool.floating_ip),
     }
 
 
 def _own_use(connection: Connection, deployment: str) -> Mapping[str, int]:
-    servers = [s for s in connection.compute.servers() if s.metadata and s.metadata.get(MARK) == deployment]
+    servers = [
+        server
+        for server in connection.compute.servers()
+        if (server.metadata or {}).get(ownership.DEPLOYMENT_KEY) == deployment
+    ]
     attached: list[list[dict[str, str]]] = [server.attached_volumes or [] for server in servers]
     volumes = [volume["id"] for volumes in attached for volume in volumes]
-    sizes = [connection.block_storage.get_volume(volume).size for volume in volumes]
+    tag = ownership.deployment_tag(deployment)
     return {
         "instances": len(servers),
         "cores": sum(server.flavor["vcpus"] for server in servers),
-        "ram MiB": sum(server.flavor["ram"] for server in servers),
+        "ram_mib": sum(server.flavor["ram"] for server in servers),
         "volumes": len(volumes),
-        "volume GiB": sum(sizes),
-        "ports": len(list(connection.network.ports(tags=f"deployment={deployment}"))),
-        "floating IPs": len(list(connection.network.ips(tags=f"deployment={deployment}"))),
+        "gigabytes": sum(connection.block_storage.get_volume(volume).size for volume in volumes),
+        "ports": len(list(connection.network.ports(tags=tag))),
+        "floating_ips": len(list(connection.network.ips(tags=tag))),
     }
 
 
-def _compute(connection: Connection) -> dict[str, tuple[int, int]]:
-    limits = connection.compute.get_limits().absolute
+def limits(connection: Connection) -> dict[str, Limit]:
+    """Return the project's limits as its services tell them."""
+    compute = connection.compute.get_limits().absolute
+    storage = connection.block_storage.get_limits().absolute
+    network = connection.network.get_quota(connection.current_project_id or "", details=True)
+    told = {name: getattr(network, name) for name in _NETWORK_QUOTAS}
     return {
-        "instances": (limits.instances, limits.instances_used),
-        "cores": (limits.total_cores, limits.total_cores_used),
-        "ram MiB": (limits.total_ram, limits.total_ram_used),
-    }
-
-
-def _storage(connection: Connection) -> dict[str, tuple[int, int]]:
-    limits = connection.block_storage.get_limits().absolute
-    return {
-        "volumes": (limits.max_total_volumes, limits.total_volumes_used),
-        "volume GiB": (limits.max_total_volume_gigabytes, limits.total_gigabytes_used),
-    }
-
-
-def _network(connection: Connection) -> dict[str, tuple[int, int]]:
-    quota = connection.network.get_quota(connection.current_project_id or "", details=True)
-    return {
-        "ports": (quota.ports["limit"], quota.ports["used"]),
-        "floating IPs": (quota.floating_ips["limit"], quota.floating_ips["used"]),
+        "instances": Limit(compute.instances, compute.instances_used),
+        "cores": Limit(compute.total_cores, compute.total_cores_used),
+        "ram_mib": Limit(compute.total_ram, compute.total_ram_used),
+        "server_groups": Limit(compute.server_groups, compute.server_groups_used),
+        "server_group_members": Limit(compute.server_group_members, 0),
+        "volumes": Limit(storage.max_total_volumes, storage.total_volumes_used),
+        "gigabytes": Limit(storage.max_total_volume_gigabytes, storage.total_gigabytes_used),
+        **{name: Limit(quota["limit"], quota["used"]) for name, quota in told.items()},
     }

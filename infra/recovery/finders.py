@@ -5,7 +5,8 @@ from typing import Any
 
 from openstack.connection import Connection
 
-MARK = "shadow-gpu-runners.deployment"
+from shadow_gpu_runners import ownership
+
 Inputs = Mapping[str, Any]
 Finder = Callable[[Connection, Inputs, str], str | None]
 
@@ -18,12 +19,12 @@ def find(connection: Connection, kind: str, inputs: Inputs, deployment: str) -> 
 
 def _server(connection: Connection, inputs: Inputs, deployment: str) -> str | None:
     servers = connection.compute.servers(name=f"^{inputs['name']}$")
-    return _first(s.id for s in servers if s.metadata and s.metadata.get(MARK) == deployment)
+    return _first(s.id for s in servers if (s.metadata or {}).get(ownership.DEPLOYMENT_KEY) == deployment)
 
 
 def _tagged(listing: str) -> Finder:
     def find_tagged(connection: Connection, inputs: Inputs, deployment: str) -> str | None:
-        query = {"tags": f"deployment={deployment}"}
+        query = {"tags": ownership.deployment_tag(deployment)}
         if "name" in inputs:
             query["name"] = inputs["name"]
         entries = getattr(connection.network, listing)(**query)

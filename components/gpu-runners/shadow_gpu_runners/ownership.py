@@ -5,6 +5,8 @@ import re
 import pulumi
 
 MANAGED_BY = "shadow-gpu-runners"
+DEPLOYMENT_KEY = f"{MANAGED_BY}.deployment"
+"""Metadata key of the mark's value."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -21,17 +23,17 @@ def deployment_of(project: str, stack: str) -> str:
 def metadata(deployment: str, component: str) -> dict[str, str]:
     """Return Nova and Cinder metadata of something that `component` made for `deployment`."""
     return {
-        "shadow-gpu-runners.managed-by": MANAGED_BY,
-        "shadow-gpu-runners.deployment": deployment,
-        "shadow-gpu-runners.component": component,
+        f"{MANAGED_BY}.managed-by": MANAGED_BY,
+        DEPLOYMENT_KEY: deployment,
+        f"{MANAGED_BY}.component": component,
     }
 
 
+def deployment_tag(deployment: str) -> str:
+    """Return the tag that what belongs to `deployment` is found by."""
+    return f"deployment={deployment}"
+
+
 def tags(deployment: str, component: str) -> list[str]:
-    """Return Neutron tags (at most 255 characters, no slash or comma) with the same mark."""
-    return [f"managed-by={MANAGED_BY}", f"deployment={deployment}", f"component={component}"]
-
-
-def image_tags(deployment: str, component: str) -> list[str]:
-    """Return Glance tags with the same mark."""
-    return tags(deployment, component)
+    """Return Neutron and Glance tags (at most 255 characters, no slash or comma) with the same mark."""
+    return [f"managed-by={MANAGED_BY}", deployment_tag(deployment), f"component={component}"]

@@ -118,7 +118,7 @@ class RunnerImage(pulumi.ComponentResource):
             min_disk_gb=whole(upload["min_disk_gib"]) if "min_disk_gib" in upload else None,
             min_ram_mb=whole(upload["min_ram_mib"]) if "min_ram_mib" in upload else None,
             properties={**args.get("properties", {}), _checksums.PROPERTY: digest},
-            tags=ownership.image_tags(ownership.deployment_id(), name),
+            tags=ownership.tags(ownership.deployment_id(), name),
             # The digest says what the image is. Where the file lies differs from machine to machine.
             opts=pulumi.ResourceOptions(
                 parent=self,

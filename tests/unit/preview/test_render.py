@@ -10,10 +10,13 @@ from markdown_it import MarkdownIt
 
 from preview import digest, markdown, money, policies, quota, render
 from preview.digest import Preview
+from preview.errors import InputError
 from preview.policies import Finding, Policies
 from preview.quota import Room
 from preview.resources import changes
 from preview.secrets import redacted
+from shadow_gpu_runners.preview import read
+from shadow_gpu_runners.quota import Limit, added
 
 Load = Callable[[str], Preview]
 POLICIES = Path(__file__).parents[2] / "policy"
@@ -137,18 +140,30 @@ def test_quota_that_does_not_fit_is_shown() -> None:
     assert "fits (3 of 50 ports)" in _text(_preview(), quota=rooms[1:])
 
 
-def test_quota_counts_what_will_be(sample: Load) -> None:
-    sizes = {"edge-c4m16-gpu-2000-1": (4, 16384)}
-    needed = quota.needs(sample("spot-to-on-demand"), sizes)
-    assert needed == {
-        "ports": 3,
-        "instances": 3,
-        "cores": 12,
-        "ram MiB": 49152,
-        "volumes": 3,
-        "volume GiB": 30,
+def test_only_what_a_change_adds_takes_room(sample: Load) -> None:
+    needed = added(read(sample("spot-to-on-demand").digest)).amounts
+    limits = {
+        "cores": Limit(20, 17),
+        "ram_mib": Limit(65536, 0),
+        "ports": Limit(-1, 99),
+        "networks": Limit(1, 1),
     }
-    assert [r.resource for r in quota.compare(needed, {"cores": 8, "ports": 3}) if not r.fits] == ["cores"]
+    rooms = quota.compare(needed, limits)
+    assert rooms == [Room("cores", 4, 3), Room("ram MiB", 16384, 65536)]
+    assert [room.resource for room in rooms if not room.fits] == ["cores"]
+
+
+def test_a_cloud_that_cannot_be_asked_is_an_input_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clouds = tmp_path / "clouds.yaml"
+    auth = "auth: {auth_url: 'http://127.0.0.1:9/v3', username: u, password: p, project_name: p}"
+    clouds.write_text(f"clouds: {{gone: {{{auth}}}}}\n")
+    monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds))
+    with pytest.raises(InputError, match=r"--quota gone: the cloud did not answer"):
+        quota.check(_preview(), "gone")
+    with pytest.raises(InputError, match=r"--quota other: .*other"):
+        quota.check(_preview(), "other")
 
 
 EVIL = "x` | @octocat <img src=x onerror=alert(1)> [a](http://evil.test) ![b](http://evil.test/p.png)\n# big"
