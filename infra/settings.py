@@ -112,7 +112,7 @@ class GitHub(_Section):
     owner: str
     """Organisation."""
     base_url: str = ""
-    """API of an Enterprise server; GitHub's own when empty."""
+    """Address of an Enterprise server, with or without `/api/v3/`; GitHub's own when empty."""
     group: str = "shadow-gpu"
     """Name of the runner group."""
     visibility: Literal["all", "selected"] = "selected"

@@ -54,11 +54,19 @@ def _gitlab_fault(place: str, settings: GitLab, error: gitlab_errors.GitlabError
     )
 
 
+def github_api(base_url: str) -> str:
+    """Return the REST API's address, told from `github.baseUrl` as the provider tells it from `base_url`."""
+    host = httpx.URL(base_url or "https://github.com").host.removeprefix("api.")
+    if host == "github.com" or host.endswith(".ghe.com"):
+        return f"https://api.{host}"
+    return f"{base_url.rstrip('/').removesuffix('/api/v3')}/api/v3"
+
+
 def check_github(settings: GitHub | None, token: str | None) -> list[Finding]:
     """Return what keeps the token from managing runner groups of the organisation."""
     if settings is None or token is None:
         return []
-    api = f"{settings.base_url.rstrip('/')}/api/v3" if settings.base_url else "https://api.github.com"
+    api = github_api(settings.base_url)
     place = f"github ({api})"
     headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
     try:
