@@ -38,7 +38,9 @@ def _network_args(settings: Settings) -> RunnerNetworkArgs:
     wanted = settings.network
     args: RunnerNetworkArgs = {"instances": sum(pool.count for pool in settings.pools)}
     if wanted.network_id:
-        args |= {"network_id": wanted.network_id, "subnet_id": wanted.subnet_id}
+        args["network_id"] = wanted.network_id
+        if wanted.subnet_id:
+            args["subnet_id"] = wanted.subnet_id
     else:
         args |= {"external_network": wanted.external_network, "cidr": wanted.cidr}
     if wanted.dns_servers:

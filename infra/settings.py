@@ -32,9 +32,9 @@ class Network(_Section):
     ssh_from: str = ""
     """CIDR that may reach port 22; no SSH when empty."""
     network_id: str = ""
-    """ID of an existing network to use instead of making one; needs `subnetId` too."""
+    """ID of an existing network to use instead of making one."""
     subnet_id: str = ""
-    """ID of an existing subnet in `networkId`."""
+    """ID of a subnet in `networkId`; may be left out where it has just one."""
 
 
 class Image(_Section):
@@ -221,6 +221,7 @@ def _cross_check(settings: Settings, secrets: Mapping[str, pulumi.Output[str] | 
         *_gitlab_faults(settings.gitlab, secrets),
         *_github_faults(settings.github, secrets),
         *_pool_faults(settings.pools),
+        *_network_faults(settings.network, settings.pools),
     ]
 
 
@@ -260,6 +261,32 @@ def _pool_faults(pools: list[Pool]) -> list[str]:
         for name in sorted(set(names))
         if names.count(name) > 1
     ]
+
+
+def _network_faults(network: Network, pools: list[Pool]) -> list[str]:
+    key = f"  {NAMESPACE}:network"
+    faults: list[str] = []
+    if not network.network_id and not network.external_network:
+        faults.append(
+            f"{key}.externalNetwork: missing, expected the network that a new router reaches; see"
+            " `openstack network list --external`, or name an existing network by network.networkId"
+        )
+    if network.subnet_id and not network.network_id:
+        faults.append(
+            f"{key}.subnetId: got {network.subnet_id!r} without a network; add network.networkId"
+        )
+    if network.network_id and network.dns_servers:
+        faults.append(
+            f"{key}.dnsServers: got {network.dns_servers}, expected none with network.networkId: an existing"
+            " subnet keeps its resolvers; leave it out"
+        )
+    faults += [
+        f"  {NAMESPACE}:pools[{index}].floatingIp: got true, expected a network to take the address from;"
+        " set network.externalNetwork"
+        for index, pool in enumerate(pools)
+        if pool.floating_ip and not network.external_network
+    ]
+    return faults
 
 
 def _missing_secret(key: str) -> str:

@@ -85,6 +85,33 @@ def test_two_pools_may_not_share_a_name() -> None:
     assert "used 2 times" in fault(pools=[pool, pool])
 
 
+@pytest.mark.parametrize(
+    ("network", "key", "remedy"),
+    [
+        ({}, "network.externalNetwork: missing", "networkId"),
+        (
+            {"externalNetwork": "ext-net", "subnetId": "s"},
+            "network.subnetId: got 's'",
+            "add network.networkId",
+        ),
+        ({"networkId": "n"}, "pools[0].floatingIp: got true", "network.externalNetwork"),
+        (
+            {"networkId": "n", "dnsServers": ["1.1.1.1"]},
+            "network.dnsServers: got ['1.1.1.1']",
+            "leave it out",
+        ),
+    ],
+)
+def test_what_a_network_lacks_is_said(network: dict[str, Any], key: str, remedy: str) -> None:
+    text = fault(network=network, pools=[{**GOOD["pools"][0], "floatingIp": True}])
+    (line,) = [line for line in text.splitlines() if key in line]
+    assert remedy in line
+
+
+def test_an_existing_network_needs_no_other_key() -> None:
+    assert load(network={"networkId": "n"})[0].network.subnet_id == ""
+
+
 def test_no_pool_is_a_fault() -> None:
     assert "pools" in fault(pools=[])
 
