@@ -272,9 +272,7 @@ def _network_faults(network: Network, pools: list[Pool]) -> list[str]:
             " `openstack network list --external`, or name an existing network by network.networkId"
         )
     if network.subnet_id and not network.network_id:
-        faults.append(
-            f"{key}.subnetId: got {network.subnet_id!r} without a network; add network.networkId"
-        )
+        faults.append(f"{key}.subnetId: got {network.subnet_id!r} without a network; add network.networkId")
     if network.network_id and network.dns_servers:
         faults.append(
             f"{key}.dnsServers: got {network.dns_servers}, expected none with network.networkId: an existing"

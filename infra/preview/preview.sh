@@ -8,16 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 stack=$1
 shift
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-if [ -n "${CLOUDS_YAML:-}" ] && [ -z "${OS_CLIENT_CONFIG_FILE:-}" ]; then
-    export OS_CLIENT_CONFIG_FILE=$work/clouds.yaml
-    (umask 077 && printf '%s\n' "$CLOUDS_YAML" >"$OS_CLIENT_CONFIG_FILE")
-fi
-unset CLOUDS_YAML
-
-engine=$(scripts/engine --env)
-eval "$engine"
+. infra/preview/_cloud.sh
 policies=()
 if [ -x tests/policy/.venv/bin/python ]; then
     policies=(--policy-pack tests/policy --policy-pack-config tests/policy/config.json)

@@ -46,17 +46,14 @@ class Report:
     def failed(self) -> bool:
         """Whether the preview itself failed (a broken policy alone is no failure)."""
         unexplained = self.exit_code != 0 and not self.policies.violated
-        return bool(self._errors()) or unexplained or (self.preview.failed and not self.policies.violated)
-
-    def _errors(self) -> list[str]:
-        return [
-            error for error in self.preview.errors if error.strip() not in {"preview failed", "update failed"}
-        ]
+        return bool(self.errors) or unexplained or (self.preview.failed and not self.policies.violated)
 
     @property
     def errors(self) -> list[str]:
         """Errors worth showing."""
-        return self._errors()
+        return [
+            error for error in self.preview.errors if error.strip() not in {"preview failed", "update failed"}
+        ]
 
 
 def comment(report: Report, limit: int) -> str:

@@ -31,14 +31,6 @@ def kinds(text: str) -> list[str]:
     return [kind for kind, pattern in _KINDS.items() if any(re.search(pattern, part) for part in parts)]
 
 
-def redacted(text: str) -> str:
-    """`text` with every credential that shows its form replaced."""
-    for kind, pattern in _KINDS.items():
-        if not kind.startswith("password"):
-            text = re.sub(pattern, "[secret]", text)
-    return text
-
-
 def _layers(text: str, depth: int) -> Iterator[str]:
     yield text
     if depth == 0:
