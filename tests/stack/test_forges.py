@@ -1,5 +1,6 @@
 """The forges: runner, runner group, webhook and variables are made, repaired after drift, and removed."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -70,7 +71,7 @@ def test_runner_group_webhook_and_labels_are_made_as_configured_and_removed(forg
     assert "workflow_job" in hook["events"]
     assert hook["config"]["url"] == "http://127.0.0.1:8940/github"
     variable = forges.github(f"/orgs/{forges.owner}/actions/variables/SHADOW_GPU_LABELS")
-    assert variable["value"] == '["self-hosted","shadow-gpu"]'
+    assert json.loads(variable["value"]) == ["self-hosted", "shadow-gpu"]
     forges.up(expect_no_changes=True)
     forges.stack.destroy()
     assert (runners(forges), groups(forges), hooks(forges)) == ([], [], [])

@@ -72,7 +72,7 @@ def test_another_image_replaces_each_instance_and_leaves_no_volume_behind(stack:
     stack.up()
     before = stack.servers()
     with stack.tenant.connect() as connection:
-        connection.create_image("next", data=b"image", disk_format="raw", container_format="bare")
+        connection.create_image("next", data=b"image", disk_format="raw", container_format="bare", wait=True)
     stack.config["image"] = {"name": "next"}
     assert changes(stack.up()) == {"replace": 2}
     after = stack.servers()
