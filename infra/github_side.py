@@ -17,6 +17,7 @@ def github_runner_group(settings: GitHub, secrets: Secrets) -> GitHubRunnerGroup
         "group_name": settings.group,
         "visibility": settings.visibility,
         "labels": settings.labels,
+        "labels_variable": settings.labels_variable,
     }
     if settings.repositories:
         args["repositories"] = settings.repositories

@@ -125,6 +125,8 @@ class GitHub(_Section):
     """Webhook of the organisation; none when left out."""
     labels: list[str] = ["self-hosted", "shadow-gpu"]
     """Labels of the runners, given to workflows as the variable SHADOW_GPU_LABELS."""
+    labels_variable: str = "SHADOW_GPU_LABELS"
+    """Name of that variable; a second stack in the same organisation needs another one."""
     variables: dict[str, str] = {}
     """Further Actions variables of the organisation."""
 

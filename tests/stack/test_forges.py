@@ -1,44 +1,13 @@
 """The forges: runner, runner group, webhook and variables are made, repaired after drift, and removed."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 
-from localcloud.world import World
-from stack.live import LiveStack
+from stack.live import LiveStack, github
 
 pytestmark = [pytest.mark.localcloud, pytest.mark.engine]
-
-
-@pytest.fixture
-def forges(stack: LiveStack) -> Iterator[LiveStack]:
-    """A stack without instances, with a GitLab group and a GitHub organisation of its own."""
-    client = stack.gitlab()
-    group = client.groups.create({"name": stack.owner, "path": stack.owner})
-    client.projects.create({"name": "inference", "path": "inference", "namespace_id": group.id})
-    github(stack.world, "POST", "/_sim/accounts", {"login": stack.owner, "plan": "team"})
-    github(stack.world, "POST", f"/api/v3/orgs/{stack.owner}/repos", {"name": "inference"})
-    stack.config["pools"][0]["count"] = 0
-    stack.config["gitlab"] = {"url": stack.world.gitlab_url, "project": f"{stack.owner}/inference"}
-    stack.config["github"] = {
-        "owner": stack.owner,
-        "baseUrl": stack.world.github_url,
-        "repositories": ["inference"],
-        "webhook": {"url": "http://127.0.0.1:8940/github", "active": False},
-    }
-    yield stack
-    group.delete()
-
-
-def github(world: World, method: str, path: str, body: Any = None) -> Any:
-    token = world.sim_token if path.startswith("/_sim") else world.github_token
-    headers = {"Authorization": f"Bearer {token}"}
-    answer = httpx.request(method, f"{world.github_url}{path}", headers=headers, json=body, trust_env=False)
-    answer.raise_for_status()
-    return answer.json() if answer.content else None
 
 
 def runners(stack: LiveStack) -> list[Any]:

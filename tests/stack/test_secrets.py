@@ -31,20 +31,9 @@ def files_with(folder: Path, needle: str) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and needle.encode() in path.read_bytes()]
 
 
-def test_no_token_is_found_in_state_output_logs_or_process_lists(stack: LiveStack) -> None:
-    stack.config["gitlab"] = {
-        "url": stack.world.gitlab_url,
-        "project": "acme/inference",
-        "tags": [stack.owner],
-    }
-    stack.config["github"] = {
-        "owner": "acme",
-        "baseUrl": stack.world.github_url,
-        "group": stack.owner,
-        "repositories": ["inference"],
-        "labels": [],
-        "webhook": {"url": f"http://127.0.0.1:8940/{stack.owner}", "active": False},
-    }
+def test_no_token_is_found_in_state_output_logs_or_process_lists(forges: LiveStack) -> None:
+    stack = forges
+    stack.config["pools"][0]["count"] = 1
     stack.select()
     watch = ProcessWatch()
     watch.start()
