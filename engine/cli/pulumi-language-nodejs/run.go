@@ -106,5 +106,5 @@ func (h *host) RunPlugin(
 	cmd.Env = append(append([]string{}, req.GetEnv()...), cmd.Env...)
 	cmd.Dir = req.GetPwd()
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	return langhost.PluginEnded(cmd.Run(), output, server)
+	return langhost.RunPlugin(cmd, output, server)
 }

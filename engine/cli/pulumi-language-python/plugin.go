@@ -35,7 +35,7 @@ func (h *host) RunPlugin(
 	}
 	cmd.Dir = req.GetPwd()
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	return langhost.PluginEnded(cmd.Run(), closer, server)
+	return langhost.RunPlugin(cmd, closer, server)
 }
 
 // pluginArguments choose how Python starts the plugin: a policy pack through the SDK's runner, a folder with

@@ -6,12 +6,17 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"syscall"
+	"time"
 
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 )
 
 // exitAlreadyReported is the SDKs' exit code for "the user has been told what is wrong".
 const exitAlreadyReported = 32
+
+// farewellTime is how long a plugin whose call was dropped stays, so that the engine can tell it to end.
+const farewellTime = 500 * time.Millisecond
 
 // Configured returns the environment with the stack's configuration in the variables that the SDKs read.
 func Configured(environment []string, req *pulumirpc.RunRequest) ([]string, error) {
@@ -63,8 +68,19 @@ func ended(err error) *pulumirpc.RunResponse {
 	}
 }
 
-// PluginEnded passes a plugin's exit code on, after everything that it printed.
-func PluginEnded(err error, output io.Closer, server pulumirpc.LanguageRuntime_RunPluginServer) error {
+// RunPlugin runs a prepared plugin until it ends or the engine drops the call, and passes its exit code on after
+// everything that it printed.
+func RunPlugin(cmd *exec.Cmd, output io.Closer, server pulumirpc.LanguageRuntime_RunPluginServer) error {
+	// The engine drops the call first and tells the plugin afterwards; one that is gone by then counts as crashed.
+	cmd.Cancel = func() error {
+		time.Sleep(farewellTime)
+		return cmd.Process.Signal(syscall.SIGTERM)
+	}
+	cmd.WaitDelay = farewellTime + endingTime
+	return pluginEnded(cmd.Run(), output, server)
+}
+
+func pluginEnded(err error, output io.Closer, server pulumirpc.LanguageRuntime_RunPluginServer) error {
 	closeErr := output.Close()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -47,7 +47,8 @@ func (p *programs) cancelled() bool {
 	return p.stopped
 }
 
-// end returns when every program has ended: asked to first (SIGTERM ends Python and Node.js without a word), then made to.
+// end returns when every program has ended: asked to first (SIGTERM ends Python and Node.js without a word), then
+// made to.
 func (p *programs) end() {
 	p.mu.Lock()
 	p.stopped = true
