@@ -4,26 +4,10 @@ from collections.abc import Iterable, Mapping
 
 from openstack.connection import Connection
 
+from cloud_quota import limits, words
 from preflight.findings import Finding
 from settings import Settings
 from shadow_gpu_runners import ownership
-from shadow_gpu_runners.quota import Limit
-
-_NETWORK_QUOTAS = (
-    "networks",
-    "subnets",
-    "routers",
-    "ports",
-    "floating_ips",
-    "security_groups",
-    "security_group_rules",
-)
-_WORDS = {"ram_mib": "ram MiB", "gigabytes": "volume GiB", "floating_ips": "floating IPs"}
-
-
-def words(name: str) -> str:
-    """Return what a quota (one of `shadow_gpu_runners.quota.NAMES`) is called in a message."""
-    return _WORDS.get(name, name.replace("_", " "))
 
 
 def check(connection: Connection, settings: Settings, deployment: str) -> Iterable[Finding]:
@@ -72,22 +56,4 @@ def _own_use(connection: Connection, deployment: str) -> Mapping[str, int]:
         "gigabytes": sum(connection.block_storage.get_volume(volume).size for volume in volumes),
         "ports": len(list(connection.network.ports(tags=tag))),
         "floating_ips": len(list(connection.network.ips(tags=tag))),
-    }
-
-
-def limits(connection: Connection) -> dict[str, Limit]:
-    """Return the project's limits as its services tell them."""
-    compute = connection.compute.get_limits().absolute
-    storage = connection.block_storage.get_limits().absolute
-    network = connection.network.get_quota(connection.current_project_id or "", details=True)
-    told = {name: getattr(network, name) for name in _NETWORK_QUOTAS}
-    return {
-        "instances": Limit(compute.instances, compute.instances_used),
-        "cores": Limit(compute.total_cores, compute.total_cores_used),
-        "ram_mib": Limit(compute.total_ram, compute.total_ram_used),
-        "server_groups": Limit(compute.server_groups, compute.server_groups_used),
-        "server_group_members": Limit(compute.server_group_members, 0),
-        "volumes": Limit(storage.max_total_volumes, storage.total_volumes_used),
-        "gigabytes": Limit(storage.max_total_volume_gigabytes, storage.total_gigabytes_used),
-        **{name: Limit(quota["limit"], quota["used"]) for name, quota in told.items()},
     }

@@ -3,11 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import openstack
-from keystoneauth1.exceptions import ClientException
-from openstack.exceptions import SDKException
-
-from preflight.quotas import limits, words
+from cloud_quota import limits, words
 from preview.digest import Preview
 from preview.errors import InputError
 from shadow_gpu_runners.preview import read
@@ -32,6 +28,11 @@ class Room:
 
 def check(preview: Preview, cloud: str) -> list[Room]:
     """Compare what the change adds with the quota of the project of `cloud` (an entry of clouds.yaml)."""
+    # Only this needs the cloud's SDK, which takes longer to load than all the rest.
+    import openstack
+    from keystoneauth1.exceptions import ClientException
+    from openstack.exceptions import SDKException
+
     try:
         connection = openstack.connect(cloud=cloud)
         sizes = {flavor.name: (flavor.vcpus, flavor.ram) for flavor in connection.compute.flavors()}

@@ -1,6 +1,8 @@
 """The program as a pipeline runs it: exit codes, files, summary, comment, fallbacks."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,17 @@ def test_a_gitlab_fork_pipeline_without_token_prints_the_text(
 def test_outside_of_ci_the_text_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert _run("create") == 0
     assert "10 created" in capsys.readouterr().out
+
+
+def test_no_sdk_is_loaded_before_it_is_needed() -> None:
+    # Where only a comment is made, the program's users install none but their own forge's library.
+    watched = "('pulumi', 'openstack', 'keystoneauth1', 'gitlab', 'githubkit', 'pydantic')"
+    program = f"import sys, preview.__main__; print([m for m in {watched} if m in sys.modules])"
+    infra = Path(__file__).parents[3] / "infra"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=infra, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
 
 
 def test_tokens_of_the_environment_are_never_published(forge: Any, tmp_path: Path) -> None:
