@@ -60,11 +60,7 @@ def reset(progress: Progress) -> None:
 
 def _up(progress: Progress, parts: Sequence[str]) -> None:
     World.ensure()
-    chosen = [name for name in extras.NAMES if name in parts]
-    for name in chosen:
-        if not extras.installed(name):
-            progress.say(f"{name}: not part of this checkout, skipped")
-    services = {name: extras.service(name) for name in chosen if extras.installed(name)}
+    services = {name: extras.service(name) for name in extras.NAMES if name in parts}
     _start(progress, [service for name, service in services.items() if name != "guests"])
     if "openstack" in parts:
         control.up(progress)

@@ -1,21 +1,12 @@
 """The simulators and the guest agent: services of this checkout's own Python environment."""
 
 import sys
-from importlib.util import find_spec
 
 from localcloud.paths import repository, state_home
 from localcloud.processes import Service, fresh, http_ok
 from localcloud.world import World
 
 NAMES = ("gitlab", "github", "guests")
-
-
-def installed(name: str) -> bool:
-    """Whether the part is in this checkout."""
-    try:
-        return find_spec(f"localcloud.{name}.__main__") is not None
-    except ModuleNotFoundError:
-        return False
 
 
 def service(name: str) -> Service:

@@ -10,21 +10,18 @@ from localcloud.world import ADMIN_CLOUD
 
 
 def show() -> bool:
-    """Print services and tenants' servers; True where everything that belongs here is healthy."""
+    """Print services and tenants' servers; True where all of it is healthy."""
     services = [*control.known().values(), *(extras.service(name) for name in extras.NAMES)]
     healths = {service.name: health(service) for service in services}
     console = Console()
     console.print(_services(services, healths))
     if healths["nova-api"] == healths["keystone"] == "ready" and ADMIN_CLOUD in clouds.entries():
         console.print(_servers())
-    expected = [name for name in healths if name not in extras.NAMES or extras.installed(name)]
-    return all(healths[name] == "ready" for name in expected)
+    return all(found == "ready" for found in healths.values())
 
 
 def health(service: Service) -> str:
-    """One word on a service: ready, paused, starting (or not answering), down, absent."""
-    if service.name in extras.NAMES and not extras.installed(service.name):
-        return "absent"
+    """One word on a service: ready, paused, starting (or not answering), down."""
     if not service.running():
         return "down"
     if service.paused():

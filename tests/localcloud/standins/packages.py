@@ -1,7 +1,6 @@
 """Packages that apt can install in a guest: where they come from, what they put in place, what they start."""
 
 import re
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -188,8 +187,3 @@ def take_out(name: str) -> bool:
     if package and package.unit:
         (UNITS / f"{package.unit}.service").unlink(missing_ok=True)
     return True
-
-
-def forget_lists() -> None:
-    """Remove what `apt-get update` has fetched."""
-    shutil.rmtree("/var/lib/apt/lists", ignore_errors=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localcloud import cli, commands, extras, fault_cli
+from localcloud import cli, commands, fault_cli
 from localcloud.openstack import control, faults, layout
 from localcloud.paths import repository
 from localcloud.processes import ServiceError
@@ -35,14 +35,6 @@ def test_wrong_usage_is_exit_2(arguments: list[str]) -> None:
 def test_logs_of_an_unknown_service_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["logs", "nova"]) == 1
     assert "nova-api" in capsys.readouterr().err
-
-
-def test_parts_that_are_not_there_are_skipped_with_a_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(extras, "installed", lambda _name: False)
-    assert cli.main(["up", "--only", "gitlab"]) == 0
-    assert "gitlab: not part of this checkout, skipped" in capsys.readouterr().out
 
 
 def test_faults_are_switched_on_listed_and_off(capsys: pytest.CaptureFixture[str]) -> None:
