@@ -3,7 +3,7 @@
 Only pools with `market: spot-then-on-demand` move; a move is written to the pool's `onDemandFallback`, so
 that a review shows it and a later edit takes it back.
 
-Exit codes: 0 up, 1 failed for another reason than capacity.
+Exit codes: 0 up, 1 failed for another reason than capacity, 2 the cloud could not be asked.
 """
 
 import argparse
@@ -14,8 +14,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import openstack
+from keystoneauth1.exceptions import ClientException
 from openstack.connection import Connection
+from openstack.exceptions import SDKException
 
+from pulumi_cli import EngineError, cloud, pulumi
 from shadow_gpu_runners import fallback
 
 
@@ -26,11 +29,20 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--stack", required=True)
     stack = parser.parse_args(arguments).stack
+    try:
+        return _settle(stack)
+    except EngineError as error:
+        return _say(f"error: {error}", 1)
+    except (SDKException, ClientException) as error:
+        return _say(f"error: OpenStack could not be asked: {error}; check the credential and try again", 2)
+
+
+def _settle(stack: str) -> int:
     code, events = _up(stack)
     if code == 0:
         return _say("up to date", 0)
-    pools = json.loads(_config(stack, "get", "pools"))
-    proposal = _proposal(stack, pools, events)
+    pools = json.loads(pulumi("config", "get", "pools", "--stack", stack))
+    proposal = _proposal(stack, events)
     for failure in proposal.others:
         _say(f"{failure.name}: {failure.reason}: {failure.message}", 1)
     moved = [_move(stack, pools, name, instances) for name, instances in proposal.fallback.items()]
@@ -50,14 +62,19 @@ def _up(stack: str) -> tuple[int, list[Mapping[str, Any]]]:
         text=True,
         check=False,
     )
-    return done.returncode, fallback.read_event_log(done.stdout)
+    events = fallback.read_event_log(done.stdout)
+    for event in events:
+        diagnostic = event.get("diagnosticEvent", {})
+        if diagnostic.get("severity") == "error":
+            _say(str(diagnostic.get("message")).strip(), 1)
+    return done.returncode, events
 
 
-def _proposal(stack: str, pools: list[dict[str, Any]], events: list[Mapping[str, Any]]) -> fallback.Proposal:
+def _proposal(stack: str, events: list[Mapping[str, Any]]) -> fallback.Proposal:
     failed = fallback.failures(events)
-    connection = openstack.connect(cloud=_config(stack, "get", "cloud").strip())
+    connection = openstack.connect(cloud=cloud(stack))
     faults = {found.server_id: _fault(connection, found.server_id) for found in failed if found.server_id}
-    return fallback.propose(fallback.failures(events, faults), {pool["name"]: pool["name"] for pool in pools})
+    return fallback.propose(fallback.failures(events, faults))
 
 
 def _fault(connection: Connection, server: str) -> str:
@@ -71,15 +88,11 @@ def _move(stack: str, pools: list[dict[str, Any]], name: str, instances: tuple[s
             for instance in instances:
                 place = len(pool.setdefault("onDemandFallback", []))
                 pool["onDemandFallback"].append(instance)
-                _config(stack, "set", "--path", f"pools[{index}].onDemandFallback[{place}]", instance)
+                path = f"pools[{index}].onDemandFallback[{place}]"
+                pulumi("config", "set", "--path", path, instance, "--stack", stack)
                 _say(f"{instance}: no spot capacity, on-demand from now on", 0)
             return True
     return False
-
-
-def _config(stack: str, *arguments: str) -> str:
-    command = ["pulumi", "config", *arguments, "--stack", stack]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def _say(text: str, code: int) -> int:

@@ -10,6 +10,7 @@ import openstack
 from keystoneauth1.exceptions import ClientException
 from openstack.exceptions import SDKException
 
+from pulumi_cli import EngineError, cloud
 from recovery import finders, pending
 from shadow_gpu_runners import ownership
 
@@ -21,7 +22,7 @@ def main(arguments: list[str]) -> int:
     stack = parser.parse_args(arguments).stack
     try:
         return _settle(stack)
-    except pending.EngineError as error:
+    except EngineError as error:
         return _complain(str(error), 1)
     except (SDKException, ClientException) as error:
         return _complain(f"OpenStack could not be asked: {error}; check the credential and try again", 2)
@@ -33,7 +34,7 @@ def _settle(stack: str) -> int:
     if not begun:
         _say("nothing was left half-done: run `pulumi up`")
         return 0
-    connection = openstack.connect(cloud=_cloud(stack))
+    connection = openstack.connect(cloud=cloud(stack))
     found: dict[str, str] = {}
     for entry in begun:
         name = entry.urn.rpartition("::")[2]
@@ -44,13 +45,6 @@ def _settle(stack: str) -> int:
     pending.restore(stack, pending.settled(state, found))
     _say("done: run `pulumi up`")
     return 0
-
-
-def _cloud(stack: str) -> str:
-    try:
-        return pending.pulumi("config", "get", "cloud", "--stack", stack).strip()
-    except pending.EngineError:
-        return "shadow"  # the default of Pulumi.yaml
 
 
 def _deployment(urn: str) -> str:

@@ -1,15 +1,12 @@
 """Reads the creations out of a stack's state that were begun and never answered."""
 
 import json
-import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-
-class EngineError(RuntimeError):
-    """The `pulumi` command failed; the text is its own."""
+from pulumi_cli import pulumi
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +71,3 @@ def _operations(state: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _made(resource: dict[str, Any], identity: str) -> dict[str, Any]:
     return {**resource, "id": identity, "outputs": {**resource.get("inputs", {}), "id": identity}}
-
-
-def pulumi(*arguments: str) -> str:
-    """Run `pulumi` in the current project and return what it printed; raises `EngineError`."""
-    command: Sequence[str] = ["pulumi", *arguments, "--non-interactive"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise EngineError(f"`{' '.join(command[:3])}` failed:\n{done.stderr or done.stdout}".strip())
-    return done.stdout
