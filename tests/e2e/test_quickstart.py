@@ -1,0 +1,44 @@
+"""README's first command, as a newcomer runs it for the second time."""
+
+import os
+import subprocess
+
+import pytest
+
+from localcloud.paths import repository
+
+pytestmark = [pytest.mark.localcloud, pytest.mark.engine, pytest.mark.slow]
+
+
+def quickstart(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["scripts/quickstart", *arguments],
+        cwd=repository(),
+        env={**os.environ, "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=540,
+    )
+
+
+def test_it_shows_the_gpu_the_inference_the_green_pipeline_the_cost_and_the_next_command() -> None:
+    done = quickstart()
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    for part in (
+        "nvidia-smi",
+        "NVIDIA RTX 2000 Ada",
+        "latency_ms_per_token",
+        "Job succeeded",
+        "success: test_inference",
+        "shadow-gpu-runner-01",
+        "EUR per month, all spot",
+        "pulumi preview",
+    ):
+        assert part in done.stdout, part
+
+
+def test_it_takes_no_arguments_and_says_what_to_edit_instead() -> None:
+    done = quickstart("--count=3")
+    assert done.returncode == 1
+    assert "Pulumi.dev.yaml" in done.stderr
