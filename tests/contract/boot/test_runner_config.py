@@ -1,8 +1,6 @@
 """config.toml is read by GitLab Runner's own parser as we mean it."""
 
 import json
-import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from localcloud.paths import cache_home
+from localcloud.paths import repository
 from shadow_gpu_runners.config_toml import (
     DockerOptions,
     GlobalOptions,
@@ -23,6 +21,8 @@ from shadow_gpu_runners.config_toml import (
 )
 from shadow_gpu_runners.config_toml.kinds import Kind
 from shadow_gpu_runners.config_toml.render import toml_name
+
+pytestmark = pytest.mark.engine
 
 SAMPLES: dict[Kind, Any] = {
     Kind.TEXT: "text",
@@ -37,12 +37,10 @@ SAMPLES: dict[Kind, Any] = {
 
 @pytest.fixture(scope="session")
 def program() -> Path:
-    """Return the program around GitLab Runner's parser; see `scripts/engine --with runner`."""
-    named = os.environ.get("SHADOW_RUNNERCONFIG") or shutil.which("runnerconfig")
-    built = sorted(cache_home().glob("engine-*/bin/runnerconfig"), key=lambda path: path.stat().st_mtime)
-    if not (named or built):
-        pytest.skip("runnerconfig is not built: run `scripts/engine --with runner`")
-    return Path(named) if named else built[-1]
+    """Return the program around GitLab Runner's parser."""
+    command = [repository() / "scripts" / "engine", "--with", "runner", "--bin"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return Path(done.stdout.strip()) / "runnerconfig"
 
 
 @pytest.fixture
