@@ -9,15 +9,12 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from preview import comments, digest, money, policies, quota, render, surroundings
 from preview.errors import CommentError, InputError
 from preview.resources import changes
 from preview.secrets import redacted
-
-if TYPE_CHECKING:
-    from preview.surroundings import Surroundings
+from preview.surroundings import Surroundings
 
 OK, FAILED, VIOLATED, BAD_INPUT = 0, 1, 2, 3
 
@@ -75,7 +72,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(BAD_INPUT, f"{self.prog}: error: {message}\n")
 
 
-def _report(options: argparse.Namespace, around: "Surroundings") -> render.Report:
+def _report(options: argparse.Namespace, around: Surroundings) -> render.Report:
     found = digest.read(_text(options.file))
     config = policies.load_config(options.policy_config)
     return render.Report(
@@ -100,9 +97,9 @@ def _text(file: str) -> str:
 
 
 def _publish(
-    report: render.Report, options: argparse.Namespace, around: "Surroundings", env: Mapping[str, str]
+    report: render.Report, options: argparse.Namespace, around: Surroundings, env: Mapping[str, str]
 ) -> None:
-    full = redacted(render.comment(report, render.GITLAB_LIMIT), env)
+    full = redacted(render.comment(report, comments.GITLAB_LIMIT), env)
     if options.output:
         options.output.write_text(full + "\n", encoding="utf-8")
     summary = env.get("GITHUB_STEP_SUMMARY")

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+GITHUB_LIMIT: Final = 65_536
+GITLAB_LIMIT: Final = 1_000_000
+"""Most characters of a comment."""
 _MARKER: Final = re.compile(r"<!-- shadow-gpu-runners:preview stack=(\S+) run=(\d+) -->")
 
 

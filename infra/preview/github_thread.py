@@ -6,7 +6,7 @@ from typing import Any
 from githubkit import GitHub, TokenAuthStrategy
 from githubkit.exception import GitHubException, RequestFailed
 
-from preview.comments import Note
+from preview.comments import GITHUB_LIMIT, Note
 from preview.digest import Json, part
 from preview.errors import CommentError
 
@@ -16,7 +16,7 @@ _PAGE = 100
 class GitHubThread:
     """A pull request's conversation."""
 
-    limit = 65_536
+    limit = GITHUB_LIMIT
 
     def __init__(self, api: str, token: str, repository: str, number: int) -> None:
         self._github: Any = GitHub(TokenAuthStrategy(token), base_url=f"{api.rstrip('/')}/", auto_retry=True)

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import gitlab
 import requests
 
-from preview.comments import Note
+from preview.comments import GITLAB_LIMIT, Note
 from preview.errors import CommentError
 
 _Answer = TypeVar("_Answer")
@@ -15,7 +15,7 @@ _Answer = TypeVar("_Answer")
 class GitLabThread:
     """A merge request's notes."""
 
-    limit = 1_000_000
+    limit = GITLAB_LIMIT
 
     def __init__(self, url: str, token: str, project: str, iid: int) -> None:
         self._gitlab = gitlab.Gitlab(

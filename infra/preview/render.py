@@ -14,8 +14,6 @@ from preview.quota import Room
 from preview.resources import Action, Change
 from shadow_gpu_runners.cost import Estimate
 
-GITHUB_LIMIT: Final = 65_536
-GITLAB_LIMIT: Final = 1_000_000
 _PER_GROUP: Final = 10
 _ERROR_CHARS: Final = 6_000
 _STOP, _NOTE = "\u26d4", "\u2139"

@@ -1,14 +1,17 @@
 """The stack's configuration: defaults, every fault at once, secrets never in plain text."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pulumi
 import pytest
+import yaml
 from pulumi.runtime import set_all_config
 
 import settings
 
+ROOT = Path(__file__).parents[3]
 GOOD: dict[str, Any] = {
     "cloud": "shadow-dev",
     "region": "LOCAL01",
@@ -126,3 +129,15 @@ def test_a_token_from_the_environment_is_a_secret_output(monkeypatch: pytest.Mon
 def test_a_fault_never_shows_a_secret() -> None:
     text = fault(pools=[], gitlab={"project": "a/b"}, gitlabToken="glpat-planted")
     assert "planted" not in text
+
+
+@pytest.mark.parametrize("file", ["Pulumi.dev.yaml", "Pulumi.shadow.yaml.example"])
+def test_the_stacks_that_come_with_the_project_are_usable(file: str) -> None:
+    config = yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["config"]
+    tokens = {"gitlabToken": "t", "githubToken": "t", "webhookSecret": "s"}
+    ours = {
+        key.partition(":")[2]: value for key, value in config.items() if key.startswith(settings.NAMESPACE)
+    }
+    found, _ = load(**ours, **tokens)
+    assert found.gitlab
+    assert found.github

@@ -9,6 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from preview import digest, markdown, money, policies, quota, render
+from preview.comments import GITHUB_LIMIT
 from preview.digest import Preview
 from preview.errors import InputError
 from preview.policies import Finding, Policies
@@ -35,7 +36,7 @@ def _report(preview: Preview, **more: Any) -> render.Report:
 
 
 def _text(preview: Preview, **more: Any) -> str:
-    return render.comment(_report(preview, **more), render.GITHUB_LIMIT)
+    return render.comment(_report(preview, **more), GITHUB_LIMIT)
 
 
 def _step(op: str, kind: str, name: str, **state: Any) -> dict[str, Any]:
