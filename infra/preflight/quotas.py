@@ -40,11 +40,7 @@ def _needs(connection: Connection, settings: Settings) -> dict[str, int]:
 
 
 def _own_use(connection: Connection, deployment: str) -> Mapping[str, int]:
-    servers = [
-        server
-        for server in connection.compute.servers()
-        if (server.metadata or {}).get(ownership.DEPLOYMENT_KEY) == deployment
-    ]
+    servers = [s for s in connection.compute.servers() if ownership.is_marked(s.metadata, deployment)]
     attached: list[list[dict[str, str]]] = [server.attached_volumes or [] for server in servers]
     volumes = [volume["id"] for volumes in attached for volume in volumes]
     tag = ownership.deployment_tag(deployment)

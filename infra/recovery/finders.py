@@ -19,7 +19,7 @@ def find(connection: Connection, kind: str, inputs: Inputs, deployment: str) -> 
 
 def _server(connection: Connection, inputs: Inputs, deployment: str) -> str | None:
     servers = connection.compute.servers(name=f"^{inputs['name']}$")
-    return _first(s.id for s in servers if (s.metadata or {}).get(ownership.DEPLOYMENT_KEY) == deployment)
+    return _first(s.id for s in servers if ownership.is_marked(s.metadata, deployment))
 
 
 def _tagged(listing: str) -> Finder:

@@ -1,12 +1,12 @@
 """Ownership marks: what we create says so in the create call; what lacks the mark is never touched."""
 
 import re
+from collections.abc import Mapping
 
 import pulumi
 
 MANAGED_BY = "shadow-gpu-runners"
-DEPLOYMENT_KEY = f"{MANAGED_BY}.deployment"
-"""Metadata key of the mark's value."""
+_DEPLOYMENT_KEY = f"{MANAGED_BY}.deployment"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -24,9 +24,14 @@ def metadata(deployment: str, component: str) -> dict[str, str]:
     """Return Nova and Cinder metadata of something that `component` made for `deployment`."""
     return {
         f"{MANAGED_BY}.managed-by": MANAGED_BY,
-        DEPLOYMENT_KEY: deployment,
+        _DEPLOYMENT_KEY: deployment,
         f"{MANAGED_BY}.component": component,
     }
+
+
+def is_marked(metadata: Mapping[str, str] | None, deployment: str) -> bool:
+    """Whether something with this metadata belongs to `deployment`."""
+    return metadata is not None and metadata.get(_DEPLOYMENT_KEY) == deployment
 
 
 def deployment_tag(deployment: str) -> str:
