@@ -39,9 +39,10 @@ def test_named_commands_exist(page: Path) -> None:
     text = code(page)
     scripts = {ROOT / path for path in re.findall(r"(?<![\w/.-])((?:scripts|\.ci)/\w+)", text)}
     missing = [str(script) for script in scripts if not os.access(script, os.X_OK)]
-    modules = {(root, module) for module in re.findall(r"python -m ([a-z_]+)", text) for root in MODULE_ROOTS}
-    present = {module for root, module in modules if (ROOT / root / module / "__main__.py").is_file()}
-    missing += [f"python -m {module}" for _, module in modules if module not in present]
+    modules = set(re.findall(r"python -m ([a-z_]+(?:\.[a-z_]+)*)", text))
+    programs = {ROOT / root / module.replace(".", "/"): module for module in modules for root in MODULE_ROOTS}
+    present = {module for folder, module in programs.items() if (folder / "__main__.py").is_file()}
+    missing += sorted(modules - present)
     assert not missing
 
 
