@@ -27,10 +27,11 @@ UNLIMITED = dict.fromkeys(tenants.DEFAULT_QUOTAS, -1)
 
 
 def environment(tenant: tenants.Tenant, folder: Path) -> dict[str, str]:
-    """Return what both programs read: the tenant, a network, the image and the flavor."""
+    """Return what both programs read: tenant, network, security group, image and flavor."""
     with connect(tenant.cloud) as connection:
         network = connection.network.create_network(name="bench")
         connection.network.create_subnet(network_id=network.id, ip_version=4, cidr="10.7.0.0/24")
+        group = connection.network.create_security_group(name="bench")
         image = next(iter(connection.image.images(name="ubuntu-22.04-cuda")))
         flavor = next(f for f in connection.compute.flavors() if f.name == "micro-c1m2")
     return {
@@ -39,6 +40,7 @@ def environment(tenant: tenants.Tenant, folder: Path) -> dict[str, str]:
         "CLOUD": tenant.cloud,
         "REGION": World.load().region,
         "NETWORK": network.id,
+        "SECURITY_GROUP": group.id,
         "IMAGE": image.id,
         "FLAVOR": flavor.id,
         "PULUMI_BACKEND_URL": f"file://{folder}",

@@ -19,7 +19,7 @@ for number in range(int(os.environ["GROUPS"])):
         f"{name}-port",
         name=f"{name}-01",
         network_id=os.environ["NETWORK"],
-        security_group_ids=[],
+        security_group_ids=[os.environ["SECURITY_GROUP"]],
         tags=[f"{key.partition('.')[2]}={value}" for key, value in MARK.items()],
         opts=opts,
     )

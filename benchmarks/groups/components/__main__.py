@@ -18,7 +18,7 @@ for number in range(int(os.environ["GROUPS"])):
             "flavor_ids": {"micro-c1m2": os.environ["FLAVOR"]},
             "image_id": os.environ["IMAGE"],
             "network_id": os.environ["NETWORK"],
-            "security_group_ids": [],
+            "security_group_ids": [os.environ["SECURITY_GROUP"]],
             "boot_volume": {"size_gib": 10},
         },
         pulumi.ResourceOptions(provider=provider),
