@@ -1,6 +1,7 @@
 """The stack's configuration: defaults, every fault at once, secrets never in plain text."""
 
 import json
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,6 @@ def test_the_stacks_that_come_with_the_project_are_usable(file: str) -> None:
     found, _ = load(**ours, **tokens)
     assert found.gitlab
     assert found.github
+    policies = json.loads((ROOT / "tests" / "policy" / "config.json").read_text(encoding="utf-8"))
+    allowed = policies["no-secret-in-user-data"]["allow"]
+    assert all(any(fnmatch(f"{pool.name}-01", name) for name in allowed) for pool in found.pools)
