@@ -60,8 +60,8 @@ def section(cost: Estimate) -> str:
 
 
 def _mark(cost: Estimate) -> str:
-    used = [line for line in cost.lines if line.after is not None and line.price is not None]
-    return ", partly assumed" if any(line.price.assumed for line in used if line.price) else ""
+    used = [line.price for line in cost.lines if line.after is not None]
+    return ", partly assumed" if any(price.assumed for price in used if price) else ""
 
 
 def _row(name: str, before: Decimal | None, after: Decimal | None) -> list[str]:
