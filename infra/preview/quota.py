@@ -38,8 +38,9 @@ def check(preview: Preview, cloud: str) -> list[Room]:
         sizes = {flavor.name: (flavor.vcpus, flavor.ram) for flavor in connection.compute.flavors()}
         known = limits(connection)
     except (SDKException, ClientException) as error:
+        reason = str(error).rstrip(".")
         raise InputError(
-            f"--quota {cloud}: the cloud did not answer: {error}; check clouds.yaml and the network"
+            f"--quota {cloud}: the cloud did not answer: {reason}; check clouds.yaml and the network"
         ) from None
     return compare(added(read(preview.digest), sizes).amounts, known)
 
