@@ -15,6 +15,7 @@ from shadow_gpu_runners import (
     RunnerImage,
     RunnerNetwork,
     RunnerNetworkArgs,
+    SshKey,
 )
 
 
@@ -25,11 +26,16 @@ def instance_groups(settings: Settings, user_data: pulumi.Output[str] | None) ->
     image = RunnerImage("image", {"image_name": settings.image.name}, opts)
     network = RunnerNetwork("network", _network_args(settings), opts)
     flavors = GpuFlavors("flavors", {"wanted": sorted({pool.flavor for pool in settings.pools})}, opts)
+    key = (
+        SshKey("ssh-key", {"public_key": settings.ssh_public_key}, opts) if settings.ssh_public_key else None
+    )
     groups: dict[str, InstanceGroup] = {}
     for pool in settings.pools:
         args = _group_args(settings, pool, image, network, flavors)
         if user_data is not None:
             args["user_data"] = user_data
+        if key is not None:
+            args["key_name"] = key.key_name
         groups[pool.name] = InstanceGroup(pool.name, args, opts)
     return groups
 

@@ -142,6 +142,8 @@ class Settings(_Section):
     """Network of the runners."""
     image: Image
     """Image of the runners."""
+    ssh_public_key: str = ""
+    """Public key, one OpenSSH line, that may log in to the instances; no key pair when empty."""
     pools: Annotated[list[Pool], Field(min_length=1)]
     """Instance groups."""
     gitlab: GitLab | None = None
@@ -173,7 +175,8 @@ def load(config: pulumi.Config | None = None) -> tuple[Settings, Secrets]:
         SettingsError: naming every unusable key with its value, the expectation and the remedy.
     """
     source = config or pulumi.Config(NAMESPACE)
-    values = {key: value for key in Settings.model_fields if (value := _read(source, key)) is not None}
+    keys = [to_camel(name) for name in Settings.model_fields]
+    values = {key: value for key in keys if (value := _read(source, key)) is not None}
     secrets = {key: _secret(source, key, variable) for key, variable in _SECRET_KEYS.items()}
     faults: list[str] = []
     settings = _parse(values, faults)
@@ -185,7 +188,7 @@ def load(config: pulumi.Config | None = None) -> tuple[Settings, Secrets]:
 
 
 def _read(config: pulumi.Config, key: str) -> object:
-    return config.get(key) if key in ("cloud", "region") else config.get_object(key)
+    return config.get(key) if key in ("cloud", "region", "sshPublicKey") else config.get_object(key)
 
 
 def _secret(config: pulumi.Config, key: str, variable: str) -> pulumi.Output[str] | None:

@@ -17,7 +17,11 @@ def set_pool(stack: LiveStack, **values: object) -> None:
     stack.config["pools"][0].update(values)
 
 
+PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGEgdGVzdCBrZXkgb2YgZXhhY3RseSAzMiBieXRlcyEh ci@example"
+
+
 def test_up_makes_everything_a_second_up_changes_nothing_and_destroy_leaves_nothing(stack: LiveStack) -> None:
+    stack.config["sshPublicKey"] = PUBLIC_KEY
     assert changes(stack.up()).keys() == {"create"}
     outputs = stack.outputs()
     assert [entry["name"] for entry in outputs["instances"]] == ["gpu-01"]

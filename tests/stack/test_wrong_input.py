@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 
@@ -47,6 +48,23 @@ def environment(**values: str) -> Change:
     return lambda stack: stack.environment.update(values)
 
 
+def few_rights(stack: LiveStack) -> None:
+    """Swap both tokens for ones of users who may only read."""
+    world = stack.world
+    sims = {
+        "GITLAB_TOKEN": (world.gitlab_url, "/_sim/users"),
+        "GITHUB_TOKEN": (world.github_url, "/_sim/tokens"),
+    }
+    bodies = {
+        "GITLAB_TOKEN": {"username": f"reader-{stack.owner}", "scopes": ["read_repository"]},
+        "GITHUB_TOKEN": {"scopes": ["repo"]},
+    }
+    for variable, (url, path) in sims.items():
+        headers = {"Authorization": f"Bearer {world.sim_token}"}
+        answer = httpx.post(f"{url}{path}", json=bodies[variable], headers=headers, trust_env=False)
+        stack.environment[variable] = answer.raise_for_status().json()["token"]
+
+
 CASES: dict[str, tuple[list[Change], list[str]]] = {
     "unknown flavor": (
         [pool(flavor="edge-c4m6-gpu-2000-1")],
@@ -67,6 +85,9 @@ CASES: dict[str, tuple[list[Change], list[str]]] = {
         ["gitlabToken", "pulumi config set --secret"],
     ),
     "GitLab 401": ([gitlab(), environment(GITLAB_TOKEN="glpat-wrong")], ["gitlab", "401", "gitlabToken"]),
+    "GitLab 403": ([gitlab(), few_rights], ["gitlab", "403", "create_runner"]),
+    "GitHub 403": ([github(), few_rights], ["github.owner", "403", "admin:org"]),
+    "label too long": ([github(labels=["x" * 300])], ["labels", "256"]),
     "GitLab project unknown": ([gitlab(project="acme/none")], ["gitlab.project", "acme/none", "404"]),
     "GitLab down": ([gitlab(url="http://127.0.0.1:9")], ["gitlab", "no connection"]),
     "tag too long": ([gitlab(tags=["x" * 300])], ["tags"]),
