@@ -59,6 +59,13 @@ def show_stack(console: Console, outputs: dict[str, Any]) -> None:
             console.print(f"{label}: {details}", markup=False)
     console.print(Panel(_cost(outputs["monthlyCost"]), title="What it costs", title_align="left", width=100))
     console.print(Panel(_next(), title="Next", title_align="left", width=100))
+    console.print(_HONESTY, style="dim")
+
+
+_HONESTY = (
+    "Real here: Pulumi and its providers, the OpenStack control plane, the machine's user-data and boot. "
+    "Simulated: hypervisor, GPU, Docker, GitLab and GitHub."
+)
 
 
 def _plain(value: Any) -> str:
