@@ -69,7 +69,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]
         """Bad arguments have the exit code of bad input, not argparse's own."""
         self.print_usage(sys.stderr)
-        self.exit(BAD_INPUT, f"{self.prog}: error: {message}\n")
+        self.exit(BAD_INPUT, f"{self.prog}: error: {redacted(message)}\n")
 
 
 def _report(options: argparse.Namespace, around: Surroundings) -> render.Report:
@@ -100,12 +100,11 @@ def _publish(
     report: render.Report, options: argparse.Namespace, around: Surroundings, env: Mapping[str, str]
 ) -> None:
     full = redacted(render.comment(report, comments.GITLAB_LIMIT), env)
-    if options.output:
-        options.output.write_text(full + "\n", encoding="utf-8")
     summary = env.get("GITHUB_STEP_SUMMARY")
+    if options.output:
+        _write(options.output, "w", full, "--output")
     if summary:
-        with Path(summary).open("a", encoding="utf-8") as file:
-            file.write(full + "\n")
+        _write(Path(summary), "a", full, "GITHUB_STEP_SUMMARY")
     if options.no_comment:
         return
     try:
@@ -119,9 +118,21 @@ def _publish(
             sys.stdout.write(full + "\n")
 
 
+def _write(file: Path, mode: str, text: str, place: str) -> None:
+    try:
+        with file.open(mode, encoding="utf-8") as target:
+            target.write(f"{text}\n")
+    except OSError as error:
+        raise InputError(
+            f"{place} {file}: {error.strerror}; expected a file that can be written: check its folder"
+        ) from None
+
+
 def _warn(env: Mapping[str, str], message: str, level: str = "warning") -> None:
     github = env.get("GITHUB_ACTIONS") == "true"
-    sys.stderr.write(f"::{level}::{message}\n" if github else f"preview: {level}: {message}\n")
+    # Unescaped, a line of the message could be a command of its own to the workflow.
+    escaped = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    sys.stderr.write(f"::{level}::{escaped}\n" if github else f"preview: {level}: {message}\n")
 
 
 if __name__ == "__main__":

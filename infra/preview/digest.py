@@ -1,15 +1,18 @@
 """Reads what `pulumi preview --json` printed, in its plain and its streaming form."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from preview.errors import InputError
+from shadow_gpu_runners import preview as public
 
 Json = Mapping[str, Any]
 
 _CALL: Final = "run `pulumi preview --json --show-sames`"
+_BEGINS: Final = re.compile(r'\{\n    "|\{\s*"(?:config|steps|diagnostics|changeSummary)"\s*:')
 _STREAMED: Final = ("preludeEvent", "policyLoadEvent", "resourcePreEvent", "summaryEvent", "diagnosticEvent")
 
 
@@ -70,13 +73,32 @@ def read(text: str) -> Preview:
     if not objects:
         raise InputError(f"the preview's output holds no JSON; {_CALL}")
     if any(name in found for found in objects for name in _STREAMED):
-        return _from_events(objects)
+        streamed = _from_events([_event(found) for found in objects])
+        _check(streamed.digest)
+        return streamed
     digest = next(
         (found for found in objects if {"steps", "changeSummary", "diagnostics"} & found.keys()), None
     )
     if digest is None:
         raise InputError(f"the JSON is no preview (keys: {', '.join(sorted(objects[0])[:5])}); {_CALL}")
+    _check(digest)
     return _from_digest(digest)
+
+
+def _event(found: Json) -> dict[str, Any]:
+    """An event whose bodies are objects, as the engine writes them."""
+    wrong = [name for name in (*_STREAMED, "policyEvent") if not isinstance(found.get(name, {}), Mapping)]
+    if wrong:
+        raise InputError(f"the preview's event {wrong[0]} is no object; {_CALL}")
+    return dict(found)
+
+
+def _check(digest: Json) -> None:
+    """Refuse a wrong shape here, since every later reader relies on it."""
+    try:
+        public.read(digest)
+    except public.PreviewError as error:
+        raise InputError(str(error)) from None
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
@@ -86,12 +108,14 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         try:
             found, position = decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
-            if text.startswith('{\n    "', start):
+            if _BEGINS.match(text, start):
                 raise InputError(
                     f"the preview's JSON ends early ({error}); was `pulumi preview` cut short?"
                 ) from None
             position = start + 1
             continue
+        except RecursionError:
+            raise InputError(f"the JSON is nested too deeply to be a preview; {_CALL}") from None
         if isinstance(found, dict):
             yield found
 
@@ -115,7 +139,9 @@ def _from_events(events: list[dict[str, Any]]) -> Preview:
     results = [event["policyEvent"] for event in events if "policyEvent" in event]
     return Preview(
         steps=tuple(
-            _step(event["resourcePreEvent"]["metadata"]) for event in events if "resourcePreEvent" in event
+            _step(part(event["resourcePreEvent"], "metadata"))
+            for event in events
+            if "resourcePreEvent" in event
         ),
         errors=errors,
         warnings=tuple(_message(found) for found in said if found.get("severity") == "warning"),

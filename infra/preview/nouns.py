@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from preview.markdown import plain
+
 _NOUNS: Final = {
     "openstack:blockstorage/volume:Volume": "volume",
     "openstack:compute/instance:Instance": "instance",
@@ -35,6 +37,7 @@ _PROPERTIES: Final = {
     "blockDevices": "boot volume",
     "tagLists": "tags",
 }
+_INDEX: Final = re.compile(r'\["(?:[^"\\]|\\.)*"\]|\[[^\]]*\]', re.DOTALL)
 _PLURALS: Final = {"security group rule": "security group rules", "SSH key pair": "SSH key pairs"}
 
 
@@ -65,13 +68,15 @@ def counted(number: int, word: str) -> str:
 
 def property_words(path: str) -> str:
     """A property path such as `blockDevices[0].uuid` in words."""
-    plain = re.sub(r"\[[^\]]*\]", "", path)
-    while plain:
-        if plain in _PROPERTIES:
-            return _PROPERTIES[plain]
-        plain = plain.rpartition(".")[0]
-    return _spaced(re.sub(r"\[[^\]]*\]", "", path).rpartition(".")[2])
+    keys = _INDEX.sub("", path)
+    known = keys
+    while known:
+        if known in _PROPERTIES:
+            return _PROPERTIES[known]
+        known = known.rpartition(".")[0]
+    return _spaced(keys.rpartition(".")[2])
 
 
 def _spaced(camel: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", camel).lower()
+    # A provider's names are words; another's text could hold anything.
+    return plain(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", camel).lower())

@@ -6,10 +6,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from preview.digest import Preview
 from preview.errors import InputError
+
+_LEVELS: Final = ("mandatory", "advisory", "remediate", "disabled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def load_config(file: Path | None) -> Mapping[str, Any]:
         return {}
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"--policy-config {file}: {error}; expected JSON as for `--policy-pack-config`"
         ) from None
@@ -63,7 +65,19 @@ def load_config(file: Path | None) -> Mapping[str, Any]:
         raise InputError(
             f"--policy-config {file}: expected an object of rules, found a {type(found).__name__}"
         )
-    return cast("dict[str, Any]", found)
+    config = cast("dict[str, Any]", found)
+    if wrong := [name for name, value in config.items() if _level(value) not in _LEVELS]:
+        raise InputError(
+            f"--policy-config {file}: {', '.join(wrong)}: expected a level or an object whose"
+            f" enforcementLevel is one of {', '.join(_LEVELS)}; correct it"
+        )
+    return config
+
+
+def _level(value: object) -> object:
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, object]", value).get("enforcementLevel", _LEVELS[0])
+    return value
 
 
 def _from_engine(preview: Preview) -> list[Finding]:
@@ -83,6 +97,16 @@ def _from_rules(preview: Preview, pack: Path, config: Mapping[str, Any]) -> list
     if not (pack / "rules.py").is_file():
         raise InputError(f"--policies {pack}: no rules.py there; expected the policy pack's folder")
     sys.path.insert(0, str(pack.resolve()))
+    try:
+        return _ran(preview, config)
+    except Exception as error:  # a pack is code of its user's, and may fail in any way
+        raise InputError(
+            f"--policies {pack}: its rules failed: {type(error).__name__}: {error}; check the pack and"
+            " the options in --policy-config"
+        ) from error
+
+
+def _ran(preview: Preview, config: Mapping[str, Any]) -> list[Finding]:
     model, rules = importlib.import_module("policy_model"), importlib.import_module("rules")
     resources = [
         model.Resource(str(step["urn"]), str(state.get("type")), model.visible(state.get("inputs") or {}))

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 from preview.digest import Json, Preview, items, part
 from preview.nouns import noun, property_words
+from preview.secrets import names_secret
 
 Action = Literal["create", "update", "replace", "delete", "import"]
 
@@ -99,7 +100,8 @@ def _reasons(step: Json, old: Json, new: Json) -> Iterable[Reason]:
         kind = str(difference.get("kind") or difference.get("diffKind"))
         replaces = kind.endswith("replace") or bool({path, re.split(r"[.\[]", path)[0]} & replacing)
         before, after = _shown(part(old, "inputs"), path), _shown(part(new, "inputs"), path)
-        values = (before, after) if before and after and before != after else ("", "")
+        shown = before and after and before != after and not names_secret(path)
+        values = (before, after) if shown else ("", "")
         yield Reason(property_words(path), *values, replaces=replaces)
 
 

@@ -5,7 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from shadow_gpu_runners import _preview_shape
+
 _GONE = frozenset({"delete", "discard", "read-discard"})
+_CALL = "run `pulumi preview --json --show-sames`"
+_SHOWN = 5
 
 
 class PreviewError(ValueError):
@@ -60,16 +64,23 @@ class Resource:
 
     def new_volumes(self) -> list[NewVolume]:
         """Return the volumes that a server is made with."""
-        devices = cast("list[dict[str, Any]]", self.inputs.get("blockDevices") or [])
+        devices: Any = self.inputs.get("blockDevices")
+        if not isinstance(devices, list):  # a list that is secret or not known yet is a text
+            return []
+        known = [cast("dict[str, Any]", device) for device in devices if isinstance(device, dict)]  # pyright: ignore[reportUnknownVariableType]
         return [
             NewVolume(_whole(device.get("volumeSize")), str(device.get("volumeType") or ""))
-            for device in devices
+            for device in known
             if device.get("destinationType") == "volume" and device.get("sourceType") != "volume"
         ]
 
 
+_LARGEST = 10**9
+"""More than any size that a cloud gives; beyond it a number is a mistake and counts as not known."""
+
+
 def _whole(value: object) -> int:
-    return int(value) if isinstance(value, (int, float)) else 0
+    return int(value) if isinstance(value, (int, float)) and 0 <= value <= _LARGEST else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,24 +125,27 @@ def read(digest: str | Mapping[str, Any]) -> Plan:
     Text before the first brace is skipped: with policy packs the engine prints there.
     """
     parsed = _parsed(digest) if isinstance(digest, str) else digest
+    if wrong := _preview_shape.faults(parsed):
+        more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+        raise PreviewError(f"the preview's JSON is malformed: {'; '.join(wrong[:_SHOWN])}{more}; {_CALL}")
     steps = cast("list[Mapping[str, Any]]", parsed.get("steps") or [])
     listed = sum(1 for step in steps if step.get("op") == "same" and not _is_stack(step))
-    summary = cast("Mapping[str, int]", parsed.get("changeSummary") or {})
+    summary = cast("Mapping[str, object]", parsed.get("changeSummary") or {})
     # The engine counts the stack itself among the unchanged ones, and lists it always.
     stack = sum(1 for step in steps if step.get("op") == "same" and _is_stack(step))
-    return Plan(tuple(_changes(steps)), max(0, summary.get("same", 0) - listed - stack))
+    return Plan(tuple(_changes(steps)), max(0, _whole(summary.get("same")) - listed - stack))
 
 
 def _parsed(text: str) -> Mapping[str, Any]:
     start = text.find("{")
     if start < 0:
-        raise PreviewError("no JSON in the preview's output; run `pulumi preview --json --show-sames`")
+        raise PreviewError(f"no JSON in the preview's output; {_CALL}")
     try:
         found, _ = json.JSONDecoder().raw_decode(text[start:])
     except json.JSONDecodeError as error:
-        raise PreviewError(
-            f"the preview's output is not JSON ({error}); run `pulumi preview --json --show-sames`"
-        ) from None
+        raise PreviewError(f"the preview's output is not JSON ({error}); {_CALL}") from None
+    except RecursionError:
+        raise PreviewError(f"the preview's output is nested too deeply to be a preview; {_CALL}") from None
     return cast("Mapping[str, Any]", found)
 
 

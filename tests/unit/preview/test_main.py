@@ -77,6 +77,47 @@ def test_bad_arguments_and_missing_files_have_their_own_code(capsys: pytest.Capt
     assert ended.value.code == 3
 
 
+@pytest.mark.parametrize(
+    ("arguments", "environment", "place"),
+    [
+        (("--output", "/nowhere/preview.md"), {}, "--output /nowhere/preview.md"),
+        ((), {"GITHUB_STEP_SUMMARY": "/nowhere/summary.md"}, "GITHUB_STEP_SUMMARY /nowhere/summary.md"),
+        ((), {"GITHUB_ACTIONS": "true", "GITHUB_RUN_ID": "x"}, "GITHUB_RUN_ID is 'x'"),
+        ((), {"GITLAB_CI": "true", "CI_JOB_ID": "x"}, "CI_JOB_ID is 'x'"),
+    ],
+)
+def test_unusable_places_are_named(
+    arguments: tuple[str, ...],
+    environment: dict[str, str],
+    place: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert _run("unchanged", "--no-comment", *arguments, env=environment) == 3
+    assert place in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ('{"no-open-ingress": 5}', "no-open-ingress"),
+        ('{"no-open-ingress": "mandatroy"}', "mandatory"),
+        ('{"no-secret-in-user-data": {"allow": 5}}', "its rules failed"),
+    ],
+)
+def test_policy_config_of_a_wrong_form_is_refused(
+    content: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "policies.json"
+    file.write_text(content)
+    assert _run("create", "--no-comment", "--policies", POLICIES, "--policy-config", str(file)) == 3
+    assert place in capsys.readouterr().err
+
+
+def test_a_message_is_no_command_to_the_workflow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([f"{tmp_path}/a\n::error::b"], {"GITHUB_ACTIONS": "true"}) == 3
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
 def test_policy_config_reaches_the_rules(tmp_path: Path) -> None:
     file = tmp_path / "policies.json"
     file.write_text('{"ownership-marks": "disabled", "no-open-ingress": {"allow": ["ssh"]}}')

@@ -96,6 +96,25 @@ def test_a_preview_cut_short_is_named_as_such() -> None:
         digest.read(whole[:-5])
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"steps": "x"}', "steps is a text"),
+        ('{"steps": [1, null]}', r"steps\[1\] is nothing"),
+        ('{"steps": [{"newState": {"inputs": "x"}}]}', r"steps\[0\].newState.inputs is a text"),
+        ('{"steps": [], "diagnostics": ["x"]}', r"diagnostics\[0\] is a text"),
+        ('{"changeSummary": 3}', "changeSummary is a number"),
+        ('{"resourcePreEvent": null}', "resourcePreEvent is no object"),
+        ('{"diagnosticEvent": 4}', "diagnosticEvent is no object"),
+        ('{"steps": ' + "[" * 100_000, "nested too deeply"),
+        ('{"steps": [{"op": "create"', "cut short"),
+    ],
+)
+def test_malformed_parts_are_named(text: str, place: str) -> None:
+    with pytest.raises(InputError, match=place):
+        digest.read(text)
+
+
 def test_errors_carry_the_resource_they_belong_to(sample: Load) -> None:
     preview = sample("forge-unreachable")
     assert preview.failed

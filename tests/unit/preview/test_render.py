@@ -1,5 +1,6 @@
 """What the comment says, and what it never says."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -182,6 +183,38 @@ def test_names_cannot_break_out_of_the_comment() -> None:
     assert "<a href" not in html
     assert "<h1" not in html
     assert "@octocat" not in html.replace("<code>", "<code>@").split("<code>")[0]
+
+
+def test_property_names_cannot_break_out_of_the_comment() -> None:
+    kind, path = "openstack:compute/instance:Instance", f'metadata["{EVIL} ] . /merge"]'
+    strange = {f"{path}.{EVIL}\n/close": {"kind": "update"}}
+    step = {**_step("update", kind, "a"), "detailedDiff": {path: {"kind": "update"}, **strange}}
+    text = _text(_preview(step, _step("delete", f"x:y:{EVIL}", "b")))
+    assert not [line for line in text.splitlines() if line.startswith(("/", "# "))]
+    html = MarkdownIt("commonmark", {"html": True}).render(text)
+    assert not [tag for tag in ("<img", "<a href", "<h1") if tag in html]
+
+
+def test_a_property_that_sounds_secret_keeps_its_value_even_unmarked() -> None:
+    kind, inputs = (
+        "openstack:compute/instance:Instance",
+        {"adminPass": "planted-old", "env": {"API_KEY": "p"}},
+    )
+    step = _step("update", kind, "a", inputs=inputs)
+    step |= {
+        "newState": {**step["newState"], "inputs": {"adminPass": "planted-new", "env": {"API_KEY": "q"}}}
+    }
+    step |= {"oldState": {**step["newState"], "inputs": inputs}}
+    step |= {"detailedDiff": {"adminPass": {"kind": "update"}, "env.API_KEY": {"kind": "update"}}}
+    text = _text(_preview(step))
+    assert "planted" not in text
+    assert "`p` becomes" not in text
+
+
+def test_a_secret_is_found_in_every_spelling() -> None:
+    secret = "pl<an>|t`ed&\n@x"
+    shown = f"{markdown.code(secret)} {markdown.plain(secret)} {json.dumps(secret)} {secret}"
+    assert redacted(shown, {"MY_TOKEN": secret}) == '`[secret]` [secret] "[secret]" [secret]'
 
 
 def test_errors_cannot_close_their_block() -> None:
