@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from shadow_gpu_runners import _market, ownership
 from shadow_gpu_runners._market import MARKETS, Slot
 from shadow_gpu_runners._validation import Problems, whole
+from shadow_gpu_runners.prices import HIGHEST_EUR_PER_HOUR, is_price
 from shadow_gpu_runners.spot import SpotNames
 
 if TYPE_CHECKING:
@@ -113,7 +114,8 @@ def _check_choices(problems: Problems, args: "InstanceGroupArgs", count: int) ->
 def _check_values(problems: Problems, args: "InstanceGroupArgs") -> None:
     for flavor, text in args.get("prices", {}).items():
         if not _is_money(text):
-            problems.add(f"prices.{flavor}", text, "EUR per hour like '0.35'", "mend it")
+            expected = f"EUR per hour like '0.35', at most {HIGHEST_EUR_PER_HOUR}"
+            problems.add(f"prices.{flavor}", text, expected, "mend it")
     reserved = ownership.metadata("", "")
     for key in args.get("metadata", {}):
         if key in reserved:
@@ -125,7 +127,7 @@ def _is_money(text: str) -> bool:
         amount = Decimal(text)
     except InvalidOperation:
         return False
-    return amount.is_finite() and amount >= 0
+    return is_price(amount)
 
 
 def check_user_data(problems: Problems, text: str) -> None:

@@ -1,6 +1,7 @@
 """Reads a price file (YAML or JSON) and reports all its faults together."""
 
 import datetime as dt
+import reprlib
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -10,9 +11,12 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from shadow_gpu_runners.prices import Price, PriceBook, PriceFileError
+from shadow_gpu_runners.prices import HIGHEST_EUR_PER_HOUR, Price, PriceBook, PriceFileError
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxstring = 1, 80
 
 
 def _exact(value: object) -> object:
@@ -20,7 +24,7 @@ def _exact(value: object) -> object:
     return str(value) if isinstance(value, float) else value
 
 
-Money = Annotated[Decimal, BeforeValidator(_exact), Field(ge=0, allow_inf_nan=False, max_digits=12)]
+Money = Annotated[Decimal, BeforeValidator(_exact), Field(ge=0, le=HIGHEST_EUR_PER_HOUR, allow_inf_nan=False)]
 
 
 class _Entry(BaseModel):
@@ -48,14 +52,29 @@ class _File(BaseModel):
     floating_ip: Entry | None = None
 
 
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that is given twice: YAML would take the last, and a price would be ignored silently."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return the mapping of `node`; raises `ConstructorError`."""
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        twice = sorted({key for key in keys if keys.count(key) > 1})
+        if twice:
+            problem = f"given twice: {', '.join(twice)}; keep one"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
 def load(path: Path, base: PriceBook) -> PriceBook:
     """Return `base` overridden by the file at `path`; raises `PriceFileError` with every fault."""
     try:
-        raw: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw: Any = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a safe loader
     except OSError as error:
         raise PriceFileError(f"{path}: cannot be read: {error.strerror}; check the path") from None
-    except yaml.YAMLError as error:
-        raise PriceFileError(f"{path}: not YAML or JSON: {error}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise PriceFileError(
+            f"{path}: not YAML or JSON: {error}; correct it, see docs/how-to/prices.md"
+        ) from None
     try:
         file = _File.model_validate({} if raw is None else raw)
     except ValidationError as error:
@@ -65,16 +84,18 @@ def load(path: Path, base: PriceBook) -> PriceBook:
 
 def _explain(path: Path, error: ValidationError) -> str:
     faults = [
-        f"  {path}:{'.'.join(str(part) for part in fault['loc']) or '(whole file)'}: {fault['msg']}, "
-        f"got {_shown(fault['input'])}"
+        f"  {path}:{'.'.join(str(part) for part in fault['loc']) or '(whole file)'}: {fault['msg']}"
+        f"{_shown(fault['type'], fault['input'])}"
         for fault in error.errors()
     ]
     head = f"{path} has {len(faults)} fault(s); see docs/how-to/prices.md"
     return "\n".join([head, *faults])
 
 
-def _shown(value: object) -> str:
-    return "nothing" if isinstance(value, dict) else repr(value)
+def _shown(kind: str, value: object) -> str:
+    # Under a key that is not ours there could be anything, even a token.
+    hidden = kind in {"missing", "extra_forbidden"} or isinstance(value, dict)
+    return "" if hidden else f", got {_SHORT.repr(value)}"
 
 
 def _merged(base: PriceBook, file: _File) -> PriceBook:

@@ -93,7 +93,10 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(_: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    # YAML takes more characters than the newline for ends of lines; a block would not keep those.
     style = "|" if "\n" in value else None
+    if set("\x85\u2028\u2029") & set(value):
+        style = '"'
     return yaml.ScalarNode("tag:yaml.org,2002:str", value, style=style)
 
 

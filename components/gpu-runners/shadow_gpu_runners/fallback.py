@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 Reason = Literal["no capacity", "quota", "in error", "other"]
 """Why an instance could not be made; `in error` is a server whose fault only Nova can tell."""
@@ -67,7 +67,10 @@ def failures(events: Iterable[Mapping[str, Any]], faults: Mapping[str, str] | No
     """
     found: dict[str, Failure] = {}
     for event in events:
-        diagnostic = event.get("diagnosticEvent") or event
+        body: Any = event.get("diagnosticEvent") or event
+        if not isinstance(body, Mapping):
+            continue
+        diagnostic = cast("Mapping[str, Any]", body)
         urn, message = str(diagnostic.get("urn") or ""), str(diagnostic.get("message") or "")
         if diagnostic.get("severity") != "error" or _INSTANCE not in urn:
             continue
@@ -88,13 +91,15 @@ def _failure(urn: str, message: str, faults: Mapping[str, str]) -> Failure:
 
 
 def read_event_log(text: str) -> list[Mapping[str, Any]]:
-    """Return the events of `pulumi up --json`, one a line; a line cut short by a kill is left out."""
+    """Return the events of `pulumi up --json`, one a line; others are left out."""
     events: list[Mapping[str, Any]] = []
     for line in text.splitlines():
         try:
-            events.append(json.loads(line))
-        except json.JSONDecodeError:
+            found = json.loads(line)
+        except (json.JSONDecodeError, RecursionError):
             continue
+        if isinstance(found, dict):
+            events.append(cast("dict[str, Any]", found))
     return events
 
 

@@ -13,8 +13,16 @@ from pathlib import Path
 from shadow_gpu_runners.catalog import OFFERS, RTX_2000_ADA, RTX_A4500, FlavorName
 from shadow_gpu_runners.spot import SHADOW, SpotNames
 
+HIGHEST_EUR_PER_HOUR = 1_000_000
+"""More is a mistake."""
+
 HOURS_PER_MONTH = 730
 """Hours of an average month, as cloud price lists count."""
+
+
+def is_price(amount: Decimal) -> bool:
+    """Say whether `amount` can be a price in EUR per hour."""
+    return amount.is_finite() and 0 <= amount <= HIGHEST_EUR_PER_HOUR
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,14 @@ class Price:
 
     assumed: bool
     """True when nobody published it and it is derived."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no amount of money, which would spoil every sum; raises `ValueError`."""
+        if not is_price(self.eur_per_hour):
+            raise ValueError(
+                f"price from {self.source!r}: got {self.eur_per_hour} EUR per hour, expected 0 to "
+                f"{HIGHEST_EUR_PER_HOUR}; correct it"
+            )
 
     @property
     def eur_per_month(self) -> Decimal:

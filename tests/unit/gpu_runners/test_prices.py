@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shadow_gpu_runners.catalog import OFFERS
-from shadow_gpu_runners.prices import PriceBook, PriceFileError, default_book
+from shadow_gpu_runners.prices import Price, PriceBook, PriceFileError, default_book
 
 GOOD = """
 source: invoice 2027-01
@@ -92,7 +92,16 @@ def test_all_faults_of_a_file_are_told_with_their_keys(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "cannot be read"), ("a: [", "not YAML"), ("- 1", "whole file"), ("", "source")],
+    [
+        (None, "cannot be read"),
+        ("a: [", "not YAML"),
+        ("- 1", "whole file"),
+        ("", "source"),
+        ("as_of: 2026-13-01", "not YAML.*month"),
+        ("[" * 2_000, "not YAML"),
+        ("flavors: {a: 1, b: 2, a: 3}", "given twice: a"),
+        ("source: s\nas_of: 2026-01-01\nflavors: {a: 1e30}", "flavors.a.*1000000"),
+    ],
 )
 def test_an_unusable_file_says_why(tmp_path: Path, content: str | None, message: str) -> None:
     path = tmp_path / "prices.yaml"
@@ -100,6 +109,40 @@ def test_an_unusable_file_says_why(tmp_path: Path, content: str | None, message:
         path.write_text(content)
     with pytest.raises(PriceFileError, match=message):
         PriceBook.load(path)
+
+
+def test_a_file_that_is_no_text_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(PriceFileError, match="not YAML"):
+        PriceBook.load(path)
+
+
+def test_what_stands_under_an_unknown_key_is_not_shown(tmp_path: Path) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_text("token: glpat-planted")
+    with pytest.raises(PriceFileError, match="token") as caught:
+        PriceBook.load(path)
+    assert "planted" not in str(caught.value)
+
+
+def test_a_value_that_repeats_itself_without_end_is_shown_in_short(tmp_path: Path) -> None:
+    path = tmp_path / "prices.yaml"
+    steps = zip("abcd", "bcde", strict=True)
+    path.write_text(
+        "a: &a [x,x,x,x,x,x,x,x,x]\n"
+        + "".join(f"{b}: &{b} [{'*a,'.replace('a', a) * 9}]\n" for a, b in steps)
+        + "flavors: *e\n"
+    )
+    with pytest.raises(PriceFileError, match="flavors") as caught:
+        PriceBook.load(path)
+    assert len(str(caught.value)) < 2_000
+
+
+@pytest.mark.parametrize("amount", ["NaN", "-1", "Infinity", "1e30"])
+def test_no_price_spoils_a_sum(amount: str) -> None:
+    with pytest.raises(ValueError, match=r"contract.*expected 0 to"):
+        Price(Decimal(amount), "contract", dt.date(2026, 1, 1), assumed=False)
 
 
 def test_catalog_cost_and_quota_load_neither_pulumi_nor_a_forges_library() -> None:

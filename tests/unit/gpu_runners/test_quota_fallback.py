@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from shadow_gpu_runners.fallback import failures, propose, read_event_log
 from shadow_gpu_runners.preview import Change, Plan, Resource
 from shadow_gpu_runners.quota import Limit, added, check, need
@@ -120,3 +122,8 @@ def test_a_server_that_ends_in_error_needs_novas_word_for_the_reason() -> None:
     assert known.reason == "no capacity"
     assert "Exhausted all hosts" in known.message
     assert propose([known]).fallback == {"ci": ("ci-01",)}
+
+
+@pytest.mark.parametrize("line", ["null", "1", "[]", '"text"', '{"diagnosticEvent": 4}', "[" * 100_000])
+def test_lines_that_are_no_events_are_left_out(line: str) -> None:
+    assert failures(read_event_log(line)) == []

@@ -50,6 +50,12 @@ def test_scripts_arrive_byte_for_byte() -> None:
         assert written[f"/opt/shadow-runner/{name}"] == (Path(boot.__file__).parent / name).read_text()
 
 
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029", "\r\n"])
+def test_other_ends_of_lines_arrive(end: str) -> None:
+    text = f"one{end}two\nthree"
+    assert document(assemble([BootFile("/a", text)], RUN))["write_files"][0]["content"] == text
+
+
 def test_other_processes_make_the_same_bytes() -> None:
     program = (
         "import sys; from shadow_gpu_runners import boot_files as b; "
