@@ -1,12 +1,16 @@
-"""Print, as JSON, the installed Pulumi packages and what their pulumi-plugin.json says (run by the language host)."""
+"""Print the installed packages and what their pulumi-plugin.json says, as JSON for the language host."""
 
 import importlib.metadata
 import importlib.util
 import json
 import pathlib
+import sys
+from collections.abc import Iterator
+from importlib.metadata import Distribution
+from typing import Any
 
 
-def plugin_of(distribution):
+def plugin_of(distribution: Distribution) -> Any:
     """Return the parsed pulumi-plugin.json of a distribution, or None."""
     module = distribution.metadata["Name"].replace("-", "_").replace(".", "_")
     folders = [pathlib.Path(str(distribution.locate_file(module)))]
@@ -17,9 +21,9 @@ def plugin_of(distribution):
     return next((json.loads(file.read_text()) for file in files if file.is_file()), None)
 
 
-def entries():
+def entries() -> Iterator[dict[str, Any]]:
     """Yield name, version and plugin description per distribution, the first on sys.path winning."""
-    seen = set()
+    seen: set[str] = set()
     for distribution in importlib.metadata.distributions():
         name = (distribution.metadata["Name"] or "").lower().replace("_", "-")
         if not name or name in seen:
@@ -28,4 +32,4 @@ def entries():
         yield {"name": name, "version": distribution.version, "plugin": plugin_of(distribution)}
 
 
-print(json.dumps(list(entries())))
+sys.stdout.write(json.dumps(list(entries())))
