@@ -3,13 +3,20 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
+import credentials
 import pulumi
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pulumi.runtime.config import CONFIG, get_config_env
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.alias_generators import to_camel
 
 NAMESPACE = "shadow-gpu-runners"
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+"""A text that is not empty."""
+Address = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+(/\S*)?$")]
+"""An http or https address."""
 
 
 class SettingsError(Exception):
@@ -40,7 +47,7 @@ class Network(_Section):
 class Image(_Section):
     """`image`: what the runners boot."""
 
-    name: str
+    name: Text
     """Name of an image that the tenant sees; the most recent one of that name is taken."""
 
 
@@ -58,7 +65,7 @@ class Pool(_Section):
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{1,40}$")]
     """Prefix of the instances' names."""
-    flavor: str
+    flavor: Text
     """On-demand flavor name; its spot twin is derived from it."""
     market: Literal["spot", "on-demand", "spot-then-on-demand"] = "spot"
     """What is bought."""
@@ -77,13 +84,13 @@ class Pool(_Section):
 class GitLab(_Section):
     """`gitlab`: the GitLab runner that the pools serve."""
 
-    url: str = "https://gitlab.com/"
+    url: Address = "https://gitlab.com/"
     """Base URL of the GitLab instance."""
     project: str = ""
     """Full path of the project to serve; exactly one of `project` and `group`."""
     group: str = ""
     """Full path of the group to serve."""
-    tags: Annotated[list[str], Field(min_length=1)] = ["shadow-gpu"]
+    tags: Annotated[list[Text], Field(min_length=1)] = ["shadow-gpu"]
     """Tags that jobs ask for."""
     untagged: bool = False
     """Whether jobs without tags are taken."""
@@ -100,7 +107,7 @@ class GitLab(_Section):
 class Webhook(_Section):
     """`github.webhook`: where `workflow_job` events go."""
 
-    url: str
+    url: Address
     """Receiver."""
     active: bool = True
     """Whether GitHub delivers."""
@@ -109,9 +116,9 @@ class Webhook(_Section):
 class GitHub(_Section):
     """`github`: the runner group and its webhook."""
 
-    owner: str
+    owner: Text
     """Organisation."""
-    base_url: str = ""
+    base_url: Address | Literal[""] = ""
     """Address of an Enterprise server, with or without `/api/v3/`; GitHub's own when empty."""
     group: str = "shadow-gpu"
     """Name of the runner group."""
@@ -134,9 +141,9 @@ class GitHub(_Section):
 class Settings(_Section):
     """Everything that the stack program reads from its configuration."""
 
-    cloud: str
+    cloud: Text
     """Entry of clouds.yaml."""
-    region: str
+    region: Text
     """OpenStack region."""
     network: Network
     """Network of the runners."""
@@ -166,6 +173,11 @@ _SECRET_KEYS = {
     "githubToken": "GITHUB_TOKEN",
     "webhookSecret": "GITHUB_WEBHOOK_SECRET",
 }
+_KEYS = tuple(to_camel(name) for name in Settings.model_fields)
+_TEXTS = frozenset({"cloud", "region", "sshPublicKey"})
+_REMEDY = "set it with `pulumi config set --path` or in Pulumi.<stack>.yaml (docs/reference/configuration.md)"
+_SHOWN_FAULTS = 30
+_SHOWN_CHARS = 120
 
 
 def load(config: pulumi.Config | None = None) -> tuple[Settings, Secrets]:
@@ -175,26 +187,63 @@ def load(config: pulumi.Config | None = None) -> tuple[Settings, Secrets]:
         SettingsError: naming every unusable key with its value, the expectation and the remedy.
     """
     source = config or pulumi.Config(NAMESPACE)
-    keys = [to_camel(name) for name in Settings.model_fields]
-    values = {key: value for key in keys if (value := _read(source, key)) is not None}
+    faults = _unknown_keys()
+    values = _values(source, faults)
     secrets = {key: _secret(source, key, variable) for key, variable in _SECRET_KEYS.items()}
-    faults: list[str] = []
+    faults += [_misplaced(place) for place in credentials.places(values, "")]
     settings = _parse(values, faults)
+    faults += _missing_secrets(values, secrets)
     if settings is not None:
-        faults += _cross_check(settings, secrets)
+        faults += _cross_check(settings)
     if settings is None or faults:
-        raise SettingsError("\n".join([f"the stack's configuration has {len(faults)} fault(s):", *faults]))
+        raise SettingsError(_told(faults))
     return settings, Secrets(secrets["gitlabToken"], secrets["githubToken"], secrets["webhookSecret"])
 
 
-def _read(config: pulumi.Config, key: str) -> object:
-    return config.get(key) if key in ("cloud", "region", "sshPublicKey") else config.get_object(key)
+def _values(config: pulumi.Config, faults: list[str]) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for key in _KEYS:
+        try:
+            value = config.get(key) if key in _TEXTS else config.get_object(key)
+        except (pulumi.ConfigTypeError, RecursionError, ValueError):
+            # The value is not shown: whoever types a token as a whole section would find it in a log.
+            faults.append(
+                f"  {NAMESPACE}:{key}: got a text (not shown), expected a list or an object; {_REMEDY}"
+            )
+            value = None
+        if value is not None:
+            values[key] = value
+    return values
+
+
+def _unknown_keys() -> list[str]:
+    known = {*_KEYS, *_SECRET_KEYS}
+    given = {**get_config_env(), **CONFIG.get()}
+    ours = (key.partition(":")[2] for key in given if key.startswith(f"{NAMESPACE}:"))
+    return [
+        f"  {NAMESPACE}:{key}: unknown key, expected one of {', '.join(sorted(known))};"
+        f" remove it by `pulumi config rm {key}`, or correct its name"
+        for key in sorted(set(ours) - known)
+    ]
+
+
+def _misplaced(place: str) -> str:
+    return (
+        f"  {NAMESPACE}:{place.lstrip('.')}: got what looks like a credential (not shown), expected none;"
+        f" take it out and revoke it; tokens go by `pulumi config set --secret` ({', '.join(_SECRET_KEYS)})"
+    )
+
+
+def _told(faults: list[str]) -> str:
+    rest = len(faults) - _SHOWN_FAULTS
+    more = [f"  … and {rest} more"] if rest > 0 else []
+    head = f"the stack's configuration has {len(faults)} fault(s):"
+    return credentials.SHAPES.sub("(not shown)", "\n".join([head, *faults[:_SHOWN_FAULTS], *more]))
 
 
 def _secret(config: pulumi.Config, key: str, variable: str) -> pulumi.Output[str] | None:
-    found = config.get_secret(key)
-    if found is not None:
-        return found
+    if config.get(key):
+        return config.get_secret(key)
     value = os.environ.get(variable)
     return pulumi.Output.secret(value) if value else None
 
@@ -208,54 +257,61 @@ def _parse(values: Mapping[str, object], faults: list[str]) -> Settings | None:
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        faults += [_explain(dict(fault)) for fault in error.errors(include_url=False)]
+        broken = {fault.partition(":")[2].partition(":")[0] for fault in faults}
+        found = [fault for fault in error.errors(include_url=False) if fault["loc"][0] not in broken]
+        # A section that could not be read is not missing as well.
+        faults += [_explain(dict(fault)) for fault in found]
         return None
 
 
 def _explain(fault: dict[str, Any]) -> str:
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault["loc"])
-    value = "" if fault["type"] == "missing" else f", got {fault['input']!r}"
-    return (
-        f"  {NAMESPACE}:{path.lstrip('.')}: {fault['msg']}{value};"
-        f" set it with `pulumi config set --path` or in Pulumi.<stack>.yaml (docs/reference/configuration.md)"
-    )
+    # Under a key that is not ours there could be anything, even a password.
+    hidden = fault["type"] in {"missing", "extra_forbidden"}
+    value = "" if hidden else f", got {_short(fault['input'])}"
+    return f"  {NAMESPACE}:{path.lstrip('.')}: {fault['msg']}{value}; {_REMEDY}"
 
 
-def _cross_check(settings: Settings, secrets: Mapping[str, pulumi.Output[str] | None]) -> list[str]:
+def _short(value: object) -> str:
+    text = credentials.SHAPES.sub("(not shown)", repr(value))
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+
+
+def _missing_secrets(values: Mapping[str, object], secrets: Mapping[str, object]) -> list[str]:
+    github = values.get("github")
+    hook = cast("Mapping[str, object]", github).get("webhook") if isinstance(github, Mapping) else None
+    needed: dict[str, object] = {
+        "gitlabToken": values.get("gitlab"),
+        "githubToken": github,
+        "webhookSecret": hook,
+    }
+    return [_missing_secret(key) for key, user in needed.items() if user and secrets[key] is None]
+
+
+def _cross_check(settings: Settings) -> list[str]:
     return [
-        *_gitlab_faults(settings.gitlab, secrets),
-        *_github_faults(settings.github, secrets),
+        *_gitlab_faults(settings.gitlab),
+        *_github_faults(settings.github),
         *_pool_faults(settings.pools),
         *_network_faults(settings.network, settings.pools),
     ]
 
 
-def _gitlab_faults(gitlab: GitLab | None, secrets: Mapping[str, object]) -> list[str]:
-    if gitlab is None:
+def _gitlab_faults(gitlab: GitLab | None) -> list[str]:
+    if gitlab is None or bool(gitlab.project) != bool(gitlab.group):
         return []
-    faults: list[str] = []
-    if bool(gitlab.project) == bool(gitlab.group):
-        faults.append(
-            f"  {NAMESPACE}:gitlab: got project={gitlab.project!r} and group={gitlab.group!r},"
-            " expected exactly one of the two; leave the other out"
-        )
-    if secrets["gitlabToken"] is None:
-        faults.append(_missing_secret("gitlabToken"))
-    return faults
+    owners = f"project={gitlab.project!r} and group={gitlab.group!r}"
+    return [f"  {NAMESPACE}:gitlab: got {owners}, expected exactly one of the two; leave the other out"]
 
 
-def _github_faults(github: GitHub | None, secrets: Mapping[str, object]) -> list[str]:
-    if github is None:
+def _github_faults(github: GitHub | None) -> list[str]:
+    if github is None or github.visibility != "selected" or github.repositories:
         return []
-    faults = [_missing_secret("githubToken")] if secrets["githubToken"] is None else []
-    if github.webhook and secrets["webhookSecret"] is None:
-        faults.append(_missing_secret("webhookSecret"))
-    if github.visibility == "selected" and not github.repositories:
-        faults.append(
-            f"  {NAMESPACE}:github.repositories: got none, expected at least one repository name for"
-            " visibility 'selected'; name them or set github.visibility to 'all'"
-        )
-    return faults
+    fault = (
+        f"  {NAMESPACE}:github.repositories: got none, expected at least one repository name for"
+        " visibility 'selected'; name them or set github.visibility to 'all'"
+    )
+    return [fault]
 
 
 def _pool_faults(pools: list[Pool]) -> list[str]:

@@ -127,9 +127,66 @@ def test_a_token_from_the_environment_is_a_secret_output(monkeypatch: pytest.Mon
     assert "planted" not in repr(secrets)
 
 
-def test_a_fault_never_shows_a_secret() -> None:
-    text = fault(pools=[], gitlab={"project": "a/b"}, gitlabToken="glpat-planted")
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"pools": [], "gitlabToken": "glpat-planted01234"}, "pools"),
+        ({"gitlab": {"url": "glpat-planted01234", "project": "a/b"}}, "gitlab.url"),
+        ({"gitlab": {"project": "glpat-planted01234", "group": "g"}}, "gitlab.project"),
+        ({"gitlab": {"project": "a/b", "token": "planted-of-any-shape"}}, "gitlab.token"),
+        ({"gitlab": {"project": "a/b", "concurrent": "glpat-planted01234"}}, "gitlab.concurrent"),
+        ({"gitlab": {"project": "a/b", "docker": {"environment": ["T=glpat-planted01234"]}}}, "docker.env"),
+        ({"gitlab": {"project": "a/b", "glpat-planted01234": 1}}, "gitlab (a key)"),
+        ({"network": "planted-of-any-shape"}, "network: got a text (not shown)"),
+        ({"network": '{"cidr": "planted'}, "network: got a text (not shown)"),
+        ({"github": {"owner": "a", "baseUrl": "https://me:planted@git.test"}}, "github.baseUrl"),
+        ({"github": {"owner": "a", "variables": {"T": "ghp_planted0123456789"}}}, "github.variables.T"),
+        ({"sshPublicKey": "-----BEGIN OPENSSH PRIVATE KEY-----planted"}, "sshPublicKey"),
+        ({"gitlabTokn": "planted-of-any-shape"}, "gitlabTokn: unknown key"),
+    ],
+)
+def test_a_fault_names_the_place_and_never_shows_a_secret(changes: dict[str, Any], place: str) -> None:
+    text = fault(**changes)
+    assert place in text
     assert "planted" not in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"cloud": ""}, "cloud"),
+        ({"region": "  "}, "region"),
+        ({"image": {"name": ""}}, "image.name"),
+        ({"pools": [{"name": "gpu", "flavor": ""}]}, "pools[0].flavor"),
+        ({"pools": ""}, "pools"),
+        ({"gitlab": {"project": "a/b", "url": ""}}, "gitlab.url"),
+        ({"gitlab": {"project": "a/b", "tags": [""]}}, "gitlab.tags[0]"),
+        ({"github": {"owner": ""}}, "github.owner"),
+        ({"gitlab": {"project": "a/b"}, "gitlabToken": ""}, "gitlabToken: missing"),
+    ],
+)
+def test_what_is_empty_is_named(changes: dict[str, Any], place: str) -> None:
+    text = fault(**changes)
+    assert f"{settings.NAMESPACE}:{place}" in text
+    assert text.count("pools") == place.count("pools")
+
+
+def test_a_missing_token_is_told_together_with_other_faults() -> None:
+    text = fault(pools=[], gitlab={"project": "a/b"})
+    assert "gitlabToken: missing" in text
+    assert "pools" in text
+
+
+def test_no_part_of_a_long_token_is_shown() -> None:
+    text = fault(gitlab={"project": "a/b", "concurrent": "x" * 112 + " glpat-planted01234" * 9})
+    assert "glpat" not in text
+
+
+def test_many_or_long_faults_stay_readable() -> None:
+    text = fault(pools=[{"name": "A" * 10_000, "flavor": 1}] * 1000)
+    assert "2000 fault(s)" in text
+    assert "more" in text
+    assert len(text) < 10_000
 
 
 @pytest.mark.parametrize("file", ["Pulumi.dev.yaml", "Pulumi.shadow.yaml.example"])
