@@ -7,7 +7,6 @@ Exit codes: 0 up, 1 failed for another reason than capacity, 2 the cloud could n
 """
 
 import argparse
-import json
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from keystoneauth1.exceptions import ClientException
 from openstack.connection import Connection
 from openstack.exceptions import SDKException
 
-from pulumi_cli import EngineError, cloud, pulumi
+from pulumi_cli import EngineError, cloud, pulumi, pulumi_json, run
 from shadow_gpu_runners import fallback
 
 
@@ -41,7 +40,7 @@ def _settle(stack: str) -> int:
     code, events = _up(stack)
     if code == 0:
         return _say("up to date", 0)
-    pools = json.loads(pulumi("config", "get", "pools", "--stack", stack))
+    pools = pulumi_json("config", "get", "pools", "--stack", stack)
     proposal = _proposal(stack, events)
     for failure in proposal.others:
         _say(f"{failure.name}: {failure.reason}: {failure.message}", 1)
@@ -56,12 +55,8 @@ def _settle(stack: str) -> int:
 
 def _up(stack: str) -> tuple[int, list[Mapping[str, Any]]]:
     _say(f"pulumi up --stack {stack} …", 0)
-    done = subprocess.run(
-        ["pulumi", "up", "--stack", stack, "--yes", "--skip-preview", "--refresh", "--json"],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    command = ["pulumi", "up", "--stack", stack, "--yes", "--skip-preview", "--refresh", "--json"]
+    done = run(command, stdout=subprocess.PIPE)
     events = fallback.read_event_log(done.stdout)
     for event in events:
         diagnostic = event.get("diagnosticEvent", {})

@@ -1,6 +1,8 @@
 """Calls the `pulumi` command on a stack of the current project."""
 
+import json
 import subprocess
+from typing import Any
 
 
 class EngineError(RuntimeError):
@@ -10,10 +12,33 @@ class EngineError(RuntimeError):
 def pulumi(*arguments: str) -> str:
     """Run `pulumi` and return what it printed; raises `EngineError`."""
     command = ["pulumi", *arguments, "--non-interactive"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode:
         raise EngineError(f"`{' '.join(command[:3])}` failed:\n{done.stderr or done.stdout}".strip())
     return done.stdout
+
+
+def run(command: list[str], **streams: int) -> subprocess.CompletedProcess[str]:
+    """Run a `pulumi` command, whatever its exit code; raises `EngineError` when it can't be started."""
+    try:
+        return subprocess.run(command, text=True, check=False, **streams)  # type: ignore[call-overload, no-any-return]
+    except OSError as error:
+        raise EngineError(
+            f"`{command[0]}` cannot be started: {error.strerror}; put the engine on PATH:"
+            ' eval "$(scripts/engine --env)"'
+        ) from None
+
+
+def pulumi_json(*arguments: str) -> Any:
+    """Run `pulumi` and return the JSON that it printed; raises `EngineError`."""
+    text = pulumi(*arguments)
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise EngineError(
+            f"`pulumi {' '.join(arguments[:2])}` printed no JSON ({error}); check that `pulumi` on PATH is"
+            " the real one, and that the value is one"
+        ) from None
 
 
 def cloud(stack: str) -> str:

@@ -4,9 +4,9 @@ import json
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from pulumi_cli import pulumi
+from pulumi_cli import EngineError, pulumi, pulumi_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,22 @@ def export(stack: str) -> dict[str, Any]:
     Raises:
         EngineError: the state can't be read.
     """
-    state: dict[str, Any] = json.loads(pulumi("stack", "export", "--stack", stack))
-    return state
+    state: Any = pulumi_json("stack", "export", "--stack", stack)
+    if not isinstance(state, dict) or not _well_formed(cast("dict[str, Any]", state)):
+        raise EngineError(
+            f"the state of {stack!r} is not of the form that this knows; settle it by hand:"
+            " `pulumi refresh`, or `pulumi stack export` and its pending_operations"
+        )
+    return cast("dict[str, Any]", state)
+
+
+def _well_formed(state: Mapping[str, Any]) -> bool:
+    try:
+        return all(
+            {"urn", "type"} <= entry["resource"].keys() and "type" in entry for entry in _operations(state)
+        )
+    except (AttributeError, KeyError, TypeError):
+        return False
 
 
 def creations(state: Mapping[str, Any]) -> list[Pending]:
@@ -65,7 +79,8 @@ def restore(stack: str, state: Mapping[str, Any]) -> None:
 
 
 def _operations(state: Mapping[str, Any]) -> list[dict[str, Any]]:
-    operations: list[dict[str, Any]] = state["deployment"].get("pending_operations") or []
+    deployment: Any = state.get("deployment") or {}
+    operations: list[dict[str, Any]] = deployment.get("pending_operations") or []
     return operations
 
 

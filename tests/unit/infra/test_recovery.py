@@ -1,8 +1,14 @@
 """What `recovery` makes of a state with begun creations."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+import fallback
 from recovery import pending
+from recovery.__main__ import main
 
 SERVER, PORT = "urn:pulumi:s::p::openstack:compute/instance:Instance::gpu-01", "urn:pulumi:s::p::t::port"
 
@@ -37,3 +43,53 @@ def test_a_state_without_pending_operations_has_no_creations() -> None:
     assert pending.creations({"deployment": {"resources": []}}) == []
     found = pending.creations(state(begun(SERVER), begun(PORT, "updating")))
     assert [entry.urn for entry in found] == [SERVER]
+
+
+@pytest.fixture
+def exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What the `pulumi` on PATH prints, whatever it is asked."""
+    program = tmp_path / "pulumi"
+    program.write_text(f'#!/bin/sh\ncat "{tmp_path}/answer"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    return tmp_path / "answer"
+
+
+@pytest.mark.parametrize("text", ['{"version": 3}', '{"version": 3, "deployment": null}'])
+def test_a_stack_that_was_never_up_has_nothing_half_done(
+    exported: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exported.write_text(text)
+    assert main(["--stack", "dev"]) == 0
+    assert "nothing was left half-done" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "printed no JSON"),
+        ("warning: beta", "printed no JSON"),
+        ("[]", "settle it by hand"),
+        ('{"deployment": 5}', "settle it by hand"),
+        ('{"deployment": {"pending_operations": [5]}}', "settle it by hand"),
+        ('{"deployment": {"pending_operations": [{"type": "creating"}]}}', "settle it by hand"),
+    ],
+)
+def test_a_state_that_cannot_be_read_is_said_with_the_remedy(
+    exported: Path, text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exported.write_text(text)
+    assert main(["--stack", "dev"]) == 1
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [main, fallback.main])
+def test_without_the_engine_on_path_the_remedy_is_said(
+    command: Callable[[list[str]], int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert command(["--stack", "dev"]) == 1
+    assert "scripts/engine --env" in capsys.readouterr().err
