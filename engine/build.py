@@ -42,11 +42,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except EngineError as error:
         sys.stderr.write(f"engine: error: {error}\n")
         return 1
+    except OSError as error:
+        sys.stderr.write(f"engine: error: {_unusable(error)}\n")
+        return 1
     except KeyboardInterrupt:
         sys.stderr.write("engine: interrupted; run it again to go on\n")
         return 1
     sys.stdout.write(_answer(request, layout) + "\n")
     return 0
+
+
+def _unusable(error: OSError) -> EngineError:
+    place = f"{error.filename}: " if error.filename else ""
+    return EngineError(
+        f"{place}{error.strerror or error}",
+        "set SHADOW_CACHE_HOME (and GOCACHE, GOMODCACHE) to folders that you may write, on a disk with space",
+    )
 
 
 def _parse(arguments: Sequence[str] | None) -> Request:

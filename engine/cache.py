@@ -18,10 +18,15 @@ TEMPORARY_PREFIX = ".partial-"
 
 def cache_home() -> Path:
     """Return the project's cache folder: $SHADOW_CACHE_HOME, else one below the user's cache folder."""
-    if chosen := os.environ.get("SHADOW_CACHE_HOME"):
-        return Path(chosen).expanduser().absolute()
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser().absolute() / "shadow-gpu-runners"
+    try:
+        if chosen := os.environ.get("SHADOW_CACHE_HOME"):
+            return Path(chosen).expanduser().absolute()
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+        return Path(base).expanduser().absolute() / "shadow-gpu-runners"
+    except RuntimeError:
+        raise EngineError(
+            "there is no home folder to keep the engine in", "set SHADOW_CACHE_HOME to the path of a folder"
+        ) from None
 
 
 def digest(texts: Iterable[str], trees: Iterable[Path] = ()) -> str:

@@ -2,7 +2,7 @@
 # Sourced by the scripts: makes the project's Python environment from pinned, hashed requirements and says what it does.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-cache=${SHADOW_CACHE_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/shadow-gpu-runners}
+cache=${SHADOW_CACHE_HOME:-${XDG_CACHE_HOME:-~/.cache}/shadow-gpu-runners}
 export PYTHONPATH=$root/tests${PYTHONPATH:+:$PYTHONPATH}
 
 step() { printf '\n\033[1m==> %s\033[0m\n' "$*"; }
@@ -42,7 +42,8 @@ ensure_uv() {
 ensure_environment() {
     local stamp
     stamp=$(cat "$root/requirements/dev.txt" "$root"/components/*/pyproject.toml | sha256sum | cut -c1-16)
-    [ "$(cat "$root/.venv/.complete" 2>/dev/null)" = "$stamp $root" ] && return
+    # A Python that was removed since leaves a link to nothing.
+    [ "$(cat "$root/.venv/.complete" 2>/dev/null)" = "$stamp $root" ] && [ -x "$root/.venv/bin/python" ] && return
     ensure_python
     ensure_uv
     step "Python environment: .venv from requirements/dev.txt (hashes checked)"

@@ -3,10 +3,11 @@
 import os
 import signal
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
-from engine_machine import Machine
+from engine_machine import ROOT, Machine
 
 PLUGINS = {
     "resource-openstack-v5.5.3": "pulumi-resource-openstack",
@@ -194,3 +195,33 @@ def test_a_pulumi_on_the_machine_that_is_too_old_is_left_alone(machine: Machine)
     old.write_text("#!/bin/sh\necho v3.1.0\n", encoding="utf-8")
     old.chmod(0o755)
     assert "built from Go modules" in machine.run("--list").stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize("place", ["/proc/none", "file", "~nobody-of-that-name/cache"])
+def test_a_cache_that_cannot_be_used_is_named_with_the_remedy(machine: Machine, place: str) -> None:
+    (machine.home / "file").touch()
+    machine.variables["SHADOW_CACHE_HOME"] = str(machine.home / place) if place == "file" else place
+    done = machine.run()
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "what to do: set SHADOW_CACHE_HOME" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "argument", "said"),
+    [("engine", "--with=nosuch", "unknown part nosuch"), ("quickstart", "nosuch", "takes no arguments")],
+)
+def test_scripts_work_through_a_link_from_any_folder(
+    tmp_path: Path, script: str, argument: str, said: str
+) -> None:
+    link = tmp_path / "a link"
+    link.symlink_to(ROOT / "scripts" / script)
+    done = subprocess.run([link, argument], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode in {1, 2}
+    assert said in done.stderr
+
+
+def test_scripts_find_the_cache_without_home() -> None:
+    script = f'unset HOME XDG_CACHE_HOME SHADOW_CACHE_HOME; . "{ROOT}/scripts/_setup.sh"; echo "$cache"'
+    done = subprocess.run(["/bin/bash", "-c", script], capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()).is_absolute()
