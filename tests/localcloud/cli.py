@@ -5,6 +5,8 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
+from openstack.exceptions import SDKException
+
 from localcloud import commands, fault_cli, status
 from localcloud.openstack import control
 from localcloud.paths import log_dir
@@ -19,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run: Callable[[argparse.Namespace], int] = options.run
     try:
         return run(options)
-    except (ServiceError, NoWorldError, TimeoutError, FileNotFoundError, ValueError) as error:
+    except (ServiceError, NoWorldError, OSError, ValueError, SDKException) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
     except KeyboardInterrupt:
@@ -74,7 +76,8 @@ def _reset(_options: argparse.Namespace) -> int:
 
 
 def _logs(options: argparse.Namespace) -> int:
-    files = sorted(log_dir().glob(f"{options.service or '*'}.log"))
+    # Compared, not globbed: a name could hold a pattern or another folder.
+    files = [file for file in sorted(log_dir().glob("*.log")) if options.service in {None, file.stem}]
     if not files:
         known = ", ".join((*control.known(), *commands.PARTS[1:]))
         raise ServiceError(f"no log of {options.service or 'any service'} in {log_dir()}; services: {known}.")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from localcloud.openstack import faults
 from localcloud.openstack.services import APIS, NAMES
+from localcloud.world import World
 
 SERVICE_ACTIONS: dict[str, tuple[Callable[[str], None], str]] = {
     "pause": (faults.pause, "the service hangs"),
@@ -35,6 +36,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("clear", help="no fault any more").set_defaults(run=_clear)
 
 
+def _need_cloud() -> None:
+    """Refuse where no cloud was ever started: an action that restarts a service would half-make one."""
+    World.load()
+
+
 def _add_answer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("service", choices=APIS)
     parser.add_argument("status", type=int, nargs="?", default=503)
@@ -43,8 +49,14 @@ def _add_answer(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_tokens(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("seconds", type=int)
+    parser.add_argument("seconds", type=_seconds)
     parser.set_defaults(run=_token_seconds)
+
+
+def _seconds(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected a whole number from 0")
+    return int(text)
 
 
 def _add_switches(on: argparse.ArgumentParser, off: argparse.ArgumentParser) -> None:
@@ -78,6 +90,7 @@ def _preempt(given: argparse.Namespace) -> int:
     if given.notice:
         faults.announce_reclaim(given.server, given.notice)
         time.sleep(given.notice)
+    _need_cloud()
     faults.preempt(given.server, given.outcome)
     return 0
 
@@ -99,10 +112,12 @@ def _answer(given: argparse.Namespace) -> int:
 
 
 def _token_seconds(given: argparse.Namespace) -> int:
+    _need_cloud()
     faults.token_seconds(given.seconds or None)
     return 0
 
 
 def _clear(_given: argparse.Namespace) -> int:
+    _need_cloud()
     faults.clear()
     return 0

@@ -53,6 +53,9 @@ class World:
             stored = json.loads(cls.path().read_text())
         except FileNotFoundError as error:
             raise NoWorldError(f"{cls.path()} is missing: run `scripts/localcloud up` first.") from error
+        except ValueError as error:
+            remedy = f"remove {state_home()} and run `scripts/localcloud up`"
+            raise ValueError(f"{cls.path()} is damaged ({error}): {remedy}.") from error
         known = {item.name for item in fields(cls)}
         return cls(**{name: value for name, value in stored.items() if name in known})
 

@@ -25,7 +25,10 @@ def test_a_failure_is_one_line_on_standard_error_and_exit_1(
     assert capsys.readouterr().err == "error: keystone needs a port that another program holds\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["upp"], ["up", "--only", "nova"], ["fault", "pause", "nobody"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["upp"], ["up", "--only", "nova"], ["fault", "pause", "nobody"], ["fault", "token-seconds", "-5"]],
+)
 def test_wrong_usage_is_exit_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main(arguments)
@@ -35,6 +38,41 @@ def test_wrong_usage_is_exit_2(arguments: list[str]) -> None:
 def test_logs_of_an_unknown_service_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["logs", "nova"]) == 1
     assert "nova-api" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["*", "**", "../log/db", "/etc/passwd", ""])
+def test_logs_take_names_only(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "log").mkdir(exist_ok=True)
+    (home / "log" / "db.log").write_text("line\n")
+    assert cli.main(["logs", name]) == 1
+    assert "services: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["clear"], ["preempt", "some-server"], ["token-seconds", "5"]], ids=lambda given: given[0]
+)
+def test_faults_that_act_on_the_cloud_need_one(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["fault", *arguments]) == 1
+    assert "scripts/localcloud up" in capsys.readouterr().err
+
+
+def test_a_state_that_cannot_be_read_is_one_line(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "world.json").write_text("{")
+    assert cli.main(["fault", "clear"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "world.json is damaged" in line
+
+
+def test_a_state_home_that_is_a_file_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setenv("SHADOW_LOCALCLOUD_HOME", str(file))
+    assert cli.main(["status"]) == 1
+    assert str(file) in capsys.readouterr().err
 
 
 def test_faults_are_switched_on_listed_and_off(capsys: pytest.CaptureFixture[str]) -> None:
