@@ -5,7 +5,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from shadow_gpu_runners import _market, ownership
+from shadow_gpu_runners import _known, _market, ownership
 from shadow_gpu_runners._market import MARKETS, Slot
 from shadow_gpu_runners._validation import Problems, whole
 from shadow_gpu_runners.prices import HIGHEST_EUR_PER_HOUR, is_price
@@ -27,6 +27,11 @@ AFFINITIES = ("soft", "strict", "none")
 # A server's name becomes its host name: RFC 1123, 63 characters with "-01".
 _PREFIX = re.compile(r"[a-z]([a-z0-9-]{0,56}[a-z0-9])?")
 _DURATION = re.compile(r"([0-9]+(h|m|s))+")
+
+
+def check_kinds(name: str, args: "InstanceGroupArgs", spec: type) -> None:
+    """Raise with every key and kind of `args` that is not as `spec` declares it."""
+    _known.check_kinds(Problems(f"InstanceGroup {name!r}"), args, spec)
 
 
 def plan(name: str, args: "InstanceGroupArgs") -> tuple[list[Slot], SpotNames]:

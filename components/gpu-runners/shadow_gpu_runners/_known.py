@@ -1,12 +1,13 @@
 """Splits inputs into what is known while the program runs and what only the deployment will know."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import pulumi
 
-from shadow_gpu_runners.config_toml import UNKNOWN
+from shadow_gpu_runners._validation import Problems, camel
+from shadow_gpu_runners.config_toml import UNKNOWN, check_table
 
 
 def known(value: object) -> object:
@@ -15,8 +16,8 @@ def known(value: object) -> object:
         return UNKNOWN
     if isinstance(value, Mapping):
         return {key: known(each) for key, each in cast("Mapping[object, object]", value).items()}
-    if isinstance(value, list):
-        return [known(each) for each in cast("list[object]", value)]
+    if isinstance(value, list | tuple):
+        return [known(each) for each in cast("Sequence[object]", value)]
     return value
 
 
@@ -34,3 +35,16 @@ def is_complete(value: object) -> bool:
     if isinstance(found, list):
         return all(is_complete(each) for each in cast("list[object]", found))
     return found is not UNKNOWN
+
+
+def check_kinds(problems: Problems, args: object, spec: type) -> None:
+    """Raise with every key and kind of `args` that is not as the TypedDict `spec` declares it.
+
+    A program without a type checker would meet an exception from deep inside otherwise.
+    """
+    values = table(args)
+    check_table(values, spec, "", problems)
+    for name, value in values.items():
+        if value is None:
+            problems.add_missing(camel(name), "a value", "give one, or leave the input out")
+    problems.raise_if_any()

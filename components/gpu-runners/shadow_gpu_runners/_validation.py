@@ -67,6 +67,12 @@ def checked(
     return pulumi.Output.all(value).apply(verify)
 
 
+def camel(name: str) -> str:
+    """Return the name that Pulumi gives to the input `name`."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
 def whole(value: float) -> int:
     """Return `value` as an integer: a number from another language arrives as a float."""
     return int(value)

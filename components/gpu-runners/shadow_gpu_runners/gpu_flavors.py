@@ -5,7 +5,7 @@ from typing import NotRequired, TypedDict
 import pulumi
 import pulumi_openstack as openstack
 
-from shadow_gpu_runners import _flavor_lookup
+from shadow_gpu_runners import _flavor_lookup, _known
 from shadow_gpu_runners._market import spot_names
 from shadow_gpu_runners._validation import Problems, whole
 from shadow_gpu_runners.catalog import GRAMMAR, FlavorName, FlavorNameError
@@ -86,6 +86,7 @@ class GpuFlavors(pulumi.ComponentResource):
 
 def _check(name: str, args: GpuFlavorsArgs) -> SpotNames:
     problems = Problems(f"GpuFlavors {name!r}")
+    _known.check_kinds(problems, args, GpuFlavorsArgs)
     if not args["wanted"]:
         problems.add("wanted", [], "at least one flavor", "see `openstack flavor list`")
     problems.one_of("market", args.get("market", "both"), MARKETS)

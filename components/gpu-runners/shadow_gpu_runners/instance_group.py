@@ -134,6 +134,7 @@ class InstanceGroup(pulumi.ComponentResource):
         self, name: str, args: InstanceGroupArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("shadow-gpu-runners:index:InstanceGroup", name, {}, opts)
+        _group_checks.check_kinds(name, args, InstanceGroupArgs)
         self._slots, twins = _group_checks.plan(name, args)
         self._label = name
         self._args = args

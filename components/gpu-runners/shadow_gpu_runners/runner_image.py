@@ -5,7 +5,7 @@ from typing import NotRequired, TypedDict
 import pulumi
 import pulumi_openstack as openstack
 
-from shadow_gpu_runners import _checksums, ownership
+from shadow_gpu_runners import _checksums, _known, ownership
 from shadow_gpu_runners._validation import Problems, whole
 
 DISK_FORMATS = ("qcow2", "raw", "vmdk", "vdi", "vhd", "vhdx", "iso")
@@ -134,6 +134,7 @@ class RunnerImage(pulumi.ComponentResource):
 
 def _check(name: str, args: RunnerImageArgs) -> None:
     problems = Problems(f"RunnerImage {name!r}")
+    _known.check_kinds(problems, args, RunnerImageArgs)
     if "upload" in args:
         _check_upload(problems, args["upload"])
     elif not any(key in args for key in ("image_name", "name_regex", "tag", "properties")):

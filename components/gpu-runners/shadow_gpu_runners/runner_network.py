@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 import pulumi_openstack as openstack
 
-from shadow_gpu_runners import _egress, ownership
+from shadow_gpu_runners import _egress, _known, ownership
 from shadow_gpu_runners._addresses import check_address, check_subnet, is_everywhere, parse
 from shadow_gpu_runners._egress import EgressRuleArgs as EgressRuleArgs  # noqa: PLC0414 - part of the API
 from shadow_gpu_runners._validation import Problems, whole
@@ -197,6 +197,7 @@ def _after(value: pulumi.Output[str], others: Sequence[pulumi.Output[str]]) -> p
 
 def _check(name: str, args: RunnerNetworkArgs) -> None:
     problems = Problems(f"RunnerNetwork {name!r}")
+    _known.check_kinds(problems, args, RunnerNetworkArgs)
     _check_choice(problems, args)
     if "cidr" in args:
         check_subnet(

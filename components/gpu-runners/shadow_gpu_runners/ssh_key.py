@@ -8,7 +8,7 @@ from typing import NotRequired, TypedDict
 import pulumi
 import pulumi_openstack as openstack
 
-from shadow_gpu_runners import ownership
+from shadow_gpu_runners import _known, ownership
 from shadow_gpu_runners._validation import Problems, checked
 
 ACCEPTED = (
@@ -83,6 +83,7 @@ def _default_name(name: str) -> str:
 
 def _check(name: str, args: SshKeyArgs) -> None:
     problems = Problems(f"SshKey {name!r}")
+    _known.check_kinds(problems, args, SshKeyArgs)
     given, wanted = args.get("public_key"), args.get("key_name")
     if wanted is not None and (not wanted or len(wanted) > 255 or _UNFIT.search(wanted)):
         problems.add(

@@ -246,3 +246,47 @@ def with_power_state(state: str | None) -> Recording:
         return {"powerState": state} if resource.name == "ci-02" and state else dict(computed(resource))
 
     return record(lambda: InstanceGroup("ci", ARGS), answer=cloud, outputs=outputs)
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"count": float("nan")}, "count"),
+        ({"count": float("inf")}, "count"),
+        ({"count": "3"}, "count"),
+        ({"count": None}, "count"),
+        ({"count": True}, "count"),
+        ({"name_prefix": 5}, "namePrefix"),
+        ({"user_data": None}, "userData"),
+        ({"flavor": None}, "flavor"),
+        ({"flavour": "edge"}, "flavour"),
+        ({"boot_volume": 5}, "bootVolume"),
+        ({"boot_volume": {"size_gib": float("nan")}}, "bootVolume.size_gib"),
+        ({"prices": {"a": None}}, "prices"),
+        ({"prices": {"a": "1e30"}}, "prices.a"),
+        ({"create_timeout": 5}, "createTimeout"),
+        ({"zones": ["a", 5]}, "zones"),
+        ({"security_group_ids": "group-1"}, "securityGroupIds"),
+    ],
+)
+def test_keys_and_kinds_are_checked_without_a_type_checker(changes: dict[str, Any], path: str) -> None:
+    with pytest.raises(pulumi.InputPropertiesError) as caught:
+        group(**changes)
+    assert faults(caught.value) == {path}
+
+
+def test_user_data_of_a_wrong_kind_is_not_shown() -> None:
+    with pytest.raises(pulumi.InputPropertiesError, match="not shown") as caught:
+        group(user_data=["planted"])
+    assert "planted" not in str(caught.value)
+
+
+@pytest.mark.parametrize("missing", ["count", "flavor", "image_id"])
+def test_a_missing_input_is_named(missing: str) -> None:
+    args = cast("InstanceGroupArgs", {key: value for key, value in ARGS.items() if key != missing})
+    with pytest.raises(pulumi.InputPropertiesError, match="missing, expected"):
+        run(lambda opts: InstanceGroup("ci", args, opts))
+
+
+def test_a_sequence_need_not_be_a_list() -> None:
+    assert len(servers(group(security_group_ids=("group-1", pulumi.Output.from_input("group-2"))))) == 3

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from shadow_gpu_runners._validation import Problems
+from shadow_gpu_runners._validation import Problems, camel
 from shadow_gpu_runners.config_toml import kinds
 from shadow_gpu_runners.config_toml.kinds import Kind
 
@@ -74,6 +74,7 @@ _LEAST = {
 }
 _NOT_SHOWN = frozenset(
     {"access_key", "secret_key", "session_token", "sentry_dsn", "environment", "http_proxy", "https_proxy"}
+    | {"secret", "user_data", "public_key", "variables"}
 )
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*=", re.DOTALL)
 
@@ -128,13 +129,13 @@ def check_table(values: Mapping[str, object], model: type, path: str, problems: 
     """Note unknown and missing names, wrong kinds and wrong values of a table of the TypedDict `model`."""
     known = kinds.of(model)
     for name, value in values.items():
-        where = f"{path}.{name}" if path else _camel(name)
+        where = f"{path}.{name}" if path else camel(name)
         if name not in known:
             problems.add(where, name, "the name of an option", _near(name, known))
         elif value is not UNKNOWN and value is not None:
             _check_option(name, value, model, where, problems)
     for name in sorted(kinds.required(model) - values.keys()):
-        problems.add_missing(f"{path}.{name}" if path else _camel(name), known[name].value, "add it")
+        problems.add_missing(f"{path}.{name}" if path else camel(name), known[name].value, "add it")
 
 
 def _check_option(name: str, value: object, model: type, path: str, problems: Problems) -> None:
@@ -150,12 +151,6 @@ def _check_option(name: str, value: object, model: type, path: str, problems: Pr
             check_table(inner, inner_model, where, problems)
     else:
         _check_value(name, value, path, problems)
-
-
-def _camel(name: str) -> str:
-    """Return the name that Pulumi gives to an input."""
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 def _fits(value: object, kind: Kind) -> bool:

@@ -3,7 +3,7 @@
 import enum
 import functools
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pulumi
 
@@ -56,7 +56,7 @@ def nested(model: type) -> Mapping[str, type]:
     found: dict[str, type] = {}
     for name, hint in _hints(model).items():
         plain = _plain(hint)
-        inner: object = typing.get_args(plain)[0] if typing.get_origin(plain) is list else plain
+        inner: object = typing.get_args(plain)[0] if typing.get_origin(plain) in {list, Sequence} else plain
         if isinstance(inner, type) and typing.is_typeddict(inner):
             found[name] = inner
     return found
@@ -71,7 +71,7 @@ def _kind(hint: object) -> Kind:
     plain = _plain(hint)
     if plain in _PLAIN:
         return _PLAIN[plain]
-    if typing.get_origin(plain) is list:
+    if typing.get_origin(plain) in {list, Sequence}:
         item = _plain(typing.get_args(plain)[0])
         return {str: Kind.TEXTS, int: Kind.INTS}.get(typing.cast("type", item), Kind.TABLES)
     return Kind.TABLE
@@ -97,7 +97,9 @@ def _table_of(value: object, kind: Kind) -> bool:
 
 
 def _is_whole(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float) and value == int(value)
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 _MATCHERS: Mapping[Kind, Callable[[object], bool]] = {
