@@ -4,6 +4,7 @@
 and goes on while a server is shut off, paused or suspended: only shelving or deleting ends it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
@@ -167,9 +168,10 @@ def estimate(before: Iterable[Item], after: Iterable[Item], book: PriceBook | No
 
 def _keyed(found: Iterable[Item]) -> dict[tuple[str, str, int], Item]:
     keyed: dict[tuple[str, str, int], Item] = {}
+    seen: Counter[tuple[str, str]] = Counter()
     for item in found:
-        number = sum(1 for urn, kind, _ in keyed if (urn, kind) == (item.urn, item.kind))
-        keyed[item.urn, item.kind, number] = item
+        seen[item.urn, item.kind] += 1
+        keyed[item.urn, item.kind, seen[item.urn, item.kind]] = item
     return keyed
 
 

@@ -188,3 +188,19 @@ def test_spot_never_costs_more_than_on_demand(flavors: list[str]) -> None:
 @given(flavors=GROUPS)
 def test_what_has_no_price_is_listed_as_often_as_it_is_there(flavors: list[str]) -> None:
     assert len(estimate([], servers(flavors)).unpriced) == flavors.count("huge")
+
+
+def test_what_is_looked_at_grows_with_the_number_of_items_and_no_faster() -> None:
+    # Counted in comparisons of URNs, not in seconds.
+    class Urn(str):
+        compared = 0
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            Urn.compared += 1
+            return str.__eq__(self, str(other))
+
+        __hash__ = str.__hash__
+
+    estimate([], [Item(Urn(f"urn::{number}"), "server", "f") for number in range(300)])
+    assert Urn.compared < 300 * 30
