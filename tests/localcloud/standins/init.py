@@ -7,6 +7,7 @@ import os
 import selectors
 import signal
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +31,7 @@ _STAGES = (
     ("cloud-init", "modules", "--mode=final"),
 )
 _STOP_SECONDS = 5.0
+_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 _ORDER_SECONDS = 0.1
 _CONSOLE_LIMIT = 16 * 2**20
 
@@ -265,9 +267,12 @@ class Init:
         path.unlink(missing_ok=True)
         service.notify = channel = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         channel.bind(str(path))
+        channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
 
         def heard() -> None:
-            if b"READY=1" in channel.recv(4096):
+            text, credentials, _flags, _address = channel.recvmsg(4096, socket.CMSG_SPACE(_CREDENTIALS.size))
+            # A message of the process before a restart must not make the new one ready (NotifyAccess=main).
+            if b"READY=1" in text and _CREDENTIALS.unpack(credentials[0][2])[0] == service.pid:
                 service.ready()
 
         self._selector.register(channel, selectors.EVENT_READ, heard)

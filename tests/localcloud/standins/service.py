@@ -91,8 +91,9 @@ class Service:
             self._answer("")
             return None
         self.active, self.result = ("failed", "exit-code") if failed else ("inactive", "success")
+        delay = self._restart_delay(failed=failed)
         self._answer(f"Job for {self.unit.name} failed." if failed else "")
-        return self._restart_delay(failed=failed)
+        return delay
 
     def _restart_delay(self, *, failed: bool) -> float | None:
         policy = self.unit.last("Restart", "no")
@@ -149,9 +150,10 @@ class Service:
         self._answer("")
 
     def _answer(self, error: str) -> None:
-        for reply in self.waiting:
+        # An answer may start the service anew, whose caller must wait for that start.
+        answered, self.waiting = self.waiting, []
+        for reply in answered:
             reply(error)
-        self.waiting.clear()
 
     def _signal(self, number: signal.Signals) -> None:
         if self.pid:

@@ -13,7 +13,7 @@ After=a.service b.service
 Requires=a.service
 [Service]
 Environment=A=1 "B=two words"
-EnvironmentFile=-/nonexistent
+EnvironmentFile=-/nonexistent/defaults
 ExecStart=
 ExecStart=/bin/echo old
 ExecStart=

@@ -37,7 +37,8 @@ openstack.compute.Instance("vm", user_data=token, **common)
 openstack.compute.Instance("late", user_data=group.id, **common)
 """
 
-pytestmark = [pytest.mark.engine, pytest.mark.slow]
+# One process makes the environment of the pack.
+pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.xdist_group("policy")]
 
 
 @pytest.fixture(scope="module")
