@@ -45,7 +45,7 @@ def environment(tenant: tenants.Tenant, folder: Path) -> dict[str, str]:
         "FLAVOR": flavor.id,
         "PULUMI_BACKEND_URL": f"file://{folder}",
         "PULUMI_CONFIG_PASSPHRASE": secrets.token_hex(8),
-        "VIRTUAL_ENV": str(Path(sys.executable).parents[1]),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
 
 

@@ -1,5 +1,6 @@
 """The pack and the comment program behind the real engine; nothing is created and no cloud is asked."""
 
+import fcntl
 import hashlib
 import os
 import re
@@ -37,29 +38,35 @@ openstack.compute.Instance("vm", user_data=token, **common)
 openstack.compute.Instance("late", user_data=group.id, **common)
 """
 
-# One process makes the environment of the pack.
-pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.xdist_group("policy")]
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+
+
+def _environment(pinned: Path) -> Path:
+    place = cache_home() / f"policy-{hashlib.sha256(pinned.read_bytes()).hexdigest()[:12]}"
+    with pinned.open() as lock:
+        # Test processes run side by side; only one may install.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / ".complete").exists():
+            subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
+            pip = [
+                place / "bin" / "python",
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--require-hashes",
+                "-r",
+                pinned,
+            ]
+            subprocess.run(pip, check=True)
+            (place / ".complete").touch()
+    return place
 
 
 @pytest.fixture(scope="module")
 def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the pack beside an environment of its own, which is kept in the cache by content."""
-    lock = ROOT / "requirements" / "policy.txt"
-    environment = cache_home() / f"policy-{hashlib.sha256(lock.read_bytes()).hexdigest()[:12]}"
-    if not (environment / ".complete").exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", environment], check=True)
-        pip = [
-            environment / "bin" / "python",
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--require-hashes",
-            "-r",
-            lock,
-        ]
-        subprocess.run(pip, check=True)
-        (environment / ".complete").touch()
+    environment = _environment(ROOT / "requirements" / "policy.txt")
     place = tmp_path_factory.mktemp("pack") / "policy"
     shutil.copytree(PACK, place, ignore=shutil.ignore_patterns(".venv", "__pycache__"))
     (place / ".venv").symlink_to(environment)
