@@ -24,10 +24,11 @@ Event = Callable[[automation.EngineEvent], Any]
 
 
 @cache
-def engine_environment() -> dict[str, str]:
-    """Return the environment that `scripts/engine --env` sets up."""
+def engine_environment(parts: str = "") -> dict[str, str]:
+    """Return the environment of `scripts/engine --env`, with further `parts` such as `yaml,nodejs`."""
+    options = f"--with {parts} --env" if parts else "--env"
     done = subprocess.run(
-        ["bash", "-c", 'eval "$(scripts/engine --env)" && env -0'],
+        ["bash", "-c", f'eval "$(scripts/engine {options})" && env -0'],
         cwd=repository(),
         capture_output=True,
         text=True,

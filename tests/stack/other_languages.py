@@ -5,25 +5,17 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 from localcloud.paths import cache_home, content_hash, repository
+from stack.live import engine_environment
 
 _IGNORED = shutil.ignore_patterns("__pycache__", "venv", "node_modules", "sdks", "*.egg-info", "build")
 
 
-@cache
 def environment() -> dict[str, str]:
     """Return the engine's environment with the YAML and Node.js language hosts."""
-    done = subprocess.run(
-        ["bash", "-c", 'eval "$(scripts/engine --with yaml,nodejs --env)" && env -0'],
-        cwd=repository(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return dict(entry.split("=", 1) for entry in done.stdout.split("\0") if "=" in entry)
+    return engine_environment("yaml,nodejs")
 
 
 def workspace(language: str, folder: Path) -> Path:

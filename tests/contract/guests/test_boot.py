@@ -128,13 +128,13 @@ def test_two_guests_do_not_share_anything(lab: Lab) -> None:
 def test_a_reboot_runs_per_instance_modules_once_and_boot_commands_again(lab: Lab) -> None:
     guest = lab.add(DOCUMENT)
     lab.booted(guest)
-    sh(guest, "touch /root/kept /tmp/lost; iptables -A OUTPUT -j DROP")
+    sh(guest, "touch /var/kept /tmp/lost; iptables -A OUTPUT -j DROP")
     lab.servers.reboot(guest.id)
     lab.until(lambda: report(guest).get("boots") == 2, "second boot")
     lab.booted(guest)
     assert text(guest, "var/lib/runcmd") == "run"
     assert text(guest, "var/lib/bootcmd") == "boot\nboot"
-    assert (guest.root / "root/kept").exists()
+    assert (guest.root / "var/kept").exists()
     assert not (guest.root / "tmp/lost").exists()
     assert "DROP" not in call(guest, ["iptables", "-S"]).stdout
 
@@ -220,11 +220,11 @@ def test_a_guest_that_died_by_itself_is_booted_again(lab: Lab) -> None:
 def test_a_rebuild_starts_from_an_empty_disk(lab: Lab) -> None:
     guest = lab.add(DOCUMENT)
     lab.booted(guest)
-    sh(guest, "touch /root/old")
+    sh(guest, "touch /var/old")
     lab.servers._act(guest.id, "rebuild")
     lab.until(lambda: report(guest).get("boots") == 2, "second boot")
     lab.booted(guest)
-    assert not (guest.root / "root/old").exists()
+    assert not (guest.root / "var/old").exists()
     assert text(guest, "var/lib/runcmd") == "run"
 
 
