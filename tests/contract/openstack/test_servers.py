@@ -1,5 +1,8 @@
 """Nova, Neutron and Cinder behave towards a tenant as a real cloud does."""
 
+import re
+from collections.abc import Iterator
+
 import pytest
 from openstack import exceptions
 
@@ -7,6 +10,7 @@ from localcloud.openstack import faults, tenants
 from localcloud.openstack.clouds import connect
 from localcloud.openstack.lab import Lab
 from localcloud.processes import wait_until
+from shadow_gpu_runners import fallback
 
 pytestmark = pytest.mark.localcloud
 
@@ -35,20 +39,47 @@ def test_a_gpu_flavor_has_no_local_disk(lab: Lab) -> None:
         )
 
 
-def test_there_is_no_valid_host_once_the_cards_of_a_zone_are_taken() -> None:
-    """Two times eight cards in a zone that has eight."""
-    tenant = tenants.make("contract-exhaust", {"cores": 200, "ram": 1024 * 1024})
-    lab = Lab.open(tenant)
-    try:
-        flavor = "boost-c64m256-gpu-a4500-8"
-        wanted = [lab.create(name, flavor, availability_zone="zone-b") for name in ("one", "two")]
-        servers = [lab.settled(server) for server in wanted]
-        failed = [server for server in servers if server.status == "ERROR"]
-        assert failed
-        assert all("No valid host was found" in server.fault["message"] for server in failed)
-    finally:
-        lab.connection.close()
-        tenant.delete()
+@pytest.fixture
+def exhausting() -> Iterator[Lab]:
+    """A tenant whose quota lets it take all cards of a zone."""
+    lab = Lab.open(tenants.make("contract-exhaust", {"cores": 200, "ram": 1024 * 1024}))
+    yield lab
+    lab.connection.close()
+    lab.tenant.delete()
+
+
+ALL_CARDS = "boost-c64m256-gpu-a4500-8"
+"""A zone has eight."""
+
+
+def test_there_is_no_valid_host_once_the_cards_of_a_zone_are_taken(exhausting: Lab) -> None:
+    first = exhausting.boot("first", ALL_CARDS, availability_zone="zone-b")
+    assert first.status == "ACTIVE", first.fault
+    second = exhausting.boot("second", ALL_CARDS, availability_zone="zone-b")
+    assert second.status == "ERROR"
+    assert "No valid host was found" in second.fault["message"]
+
+
+def test_two_that_race_for_the_last_cards_fail_with_either_text_and_both_mean_no_capacity(
+    exhausting: Lab,
+) -> None:
+    """The loser is refused by the scheduler, or later by the host that has just given its cards away."""
+    racing = [exhausting.create(name, ALL_CARDS, availability_zone="zone-b") for name in ("one", "two")]
+    settled = [exhausting.settled(server) for server in racing]
+    lost = [server.fault["message"] for server in settled if server.status == "ERROR"]
+    assert len(lost) == 1, lost
+    assert re.match(
+        "No valid host was found|Exceeded maximum number of retries. Exhausted all hosts", lost[0]
+    ), lost
+    urn = "urn:pulumi:dev::p::openstack:compute/instance:Instance::gpu-01"
+    event = {"severity": "error", "urn": urn, "message": lost[0]}
+    assert [failure.reason for failure in fallback.failures([event])] == ["no capacity"]
+
+
+def test_a_host_that_fails_every_attempt_gives_the_text_of_exhausted_retries(lab: Lab) -> None:
+    with faults.switched_on("spawn_fail", "card fell off the bus", project_id=lab.tenant.project_id):
+        server = lab.boot("failing", "micro-c1m2")
+    assert "Exceeded maximum number of retries. Exhausted all hosts" in server.fault["message"]
 
 
 def test_quota_is_refused_with_403(lab: Lab) -> None:

@@ -1,6 +1,7 @@
 """Tenant projects with real quotas and an application credential, for the stack and for tests."""
 
 import secrets
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ DEFAULT_QUOTAS: Mapping[str, int] = {**COMPUTE_QUOTAS, **NETWORK_QUOTAS, **VOLUM
 """Quotas of a tenant; `ram` in MiB, `gigabytes` in GiB, -1 for no limit."""
 
 _DOMAIN = "default"
+_REVOKED_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +123,34 @@ def _credential(tenant: Tenant, name: str, password: str) -> None:
     """Make the credential as the user: nobody can make one for somebody else."""
     draft = f".{tenant.cloud}"
     clouds.put(draft, clouds.password_entry(name, password, name))
+    secret = secrets.token_urlsafe(24)
     try:
-        with clouds.connect(draft) as connection:
-            identity = clouds.identity(connection)
-            for old in list(identity.application_credentials(tenant.user_id)):
-                identity.delete_application_credential(tenant.user_id, old)
-            secret = secrets.token_urlsafe(24)
-            made = identity.create_application_credential(tenant.user_id, tenant.cloud, secret=secret)
-        clouds.put(tenant.cloud, clouds.credential_entry(made.id, secret))
+        clouds.put(tenant.cloud, clouds.credential_entry(_signed_in(tenant, draft, secret), secret))
     finally:
         clouds.put(draft, None)
+
+
+def _signed_in(tenant: Tenant, draft: str, secret: str) -> str:
+    """Return the ID of a new credential, which replaces all older ones.
+
+    Keystone revokes by whole seconds, so it refuses a token of the second in which the password was changed:
+    sign in anew until the next one.
+    """
+    from openstack.exceptions import HttpException  # noqa: PLC0415 - see clouds.connect
+
+    end = time.monotonic() + _REVOKED_SECONDS
+    while True:
+        try:
+            with clouds.connect(draft) as connection:
+                return _replaced(connection, tenant, secret)
+        except HttpException as error:
+            if error.status_code != 401 or time.monotonic() > end:
+                raise
+        time.sleep(0.2)
+
+
+def _replaced(connection: "Connection", tenant: Tenant, secret: str) -> str:
+    identity = clouds.identity(connection)
+    for old in list(identity.application_credentials(tenant.user_id)):
+        identity.delete_application_credential(tenant.user_id, old)
+    return str(identity.create_application_credential(tenant.user_id, tenant.cloud, secret=secret).id)
