@@ -1,0 +1,49 @@
+"""The `shadow-perfgate` command; a sub-command's module is loaded when called, so that starting is quick."""
+
+import importlib
+import sys
+
+import click
+
+from shadow_perfgate import __version__
+from shadow_perfgate.errors import PerfgateError
+
+COMMANDS: dict[str, str] = {}
+"""Sub-command → module below `shadow_perfgate.cli` whose `command` it is."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a sub-command's module on first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of a user's way through them."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the sub-command, or None when there is none of that name."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"shadow_perfgate.cli.{COMMANDS[cmd_name]}").command
+        assert isinstance(command, click.Command)  # noqa: S101 - holds for every module named above
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="shadow-perfgate")
+def cli() -> None:
+    """Keep a slower or fatter model out of main.
+
+    Exit codes: 0 pass, 1 regression, 2 invalid input, 3 inconclusive or unfit machine.
+    """
+
+
+def main() -> None:
+    """Run the command line; a fault that has a place and a remedy is printed without a traceback."""
+    try:
+        cli(prog_name="shadow-perfgate")
+    except PerfgateError as error:
+        for fault in error.faults:
+            click.echo(f"error: {fault}", err=True)
+        sys.exit(error.exit_code)
