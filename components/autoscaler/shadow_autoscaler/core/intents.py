@@ -1,0 +1,95 @@
+"""Intents: what the core wants done outside. Each is written down before it is carried out."""
+
+from dataclasses import dataclass
+
+from shadow_autoscaler.core.jobs import ForgeKind, JobKey
+from shadow_autoscaler.core.leftovers import Leftover
+
+
+@dataclass(frozen=True, slots=True)
+class CreateServer:
+    """Ask the cloud for the VM's server; `again`: its outcome is unknown, so look for its mark first."""
+
+    vm: str
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """Mint a runner configuration for the VM that waits for it."""
+
+    vm: str
+    runner_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deregister:
+    """Remove the VM's registration, by ID where known, else by name."""
+
+    vm: str
+    runner_name: str
+    runner_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveRunner:
+    """Remove a registration whose VM is gone or never was."""
+
+    forge: ForgeKind
+    runner_id: int
+    runner_name: str
+    system_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteServer:
+    """Delete a server; `keep_console` saves its console log first."""
+
+    vm: str
+    server_id: str
+    keep_console: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckJob:
+    """Ask the forge about one job."""
+
+    key: JobKey
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """Have the reclaimed jobs of a run run again, once."""
+
+    key: JobKey
+    """One of the run's reclaimed jobs."""
+    run_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveLeftover:
+    """Remove a port, volume or floating IP that outlived its server."""
+
+    leftover: Leftover
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Tell the operator, once per cause."""
+
+    subject: str
+    text: str
+
+
+Intent = (
+    CreateServer
+    | Register
+    | Deregister
+    | RemoveRunner
+    | DeleteServer
+    | CheckJob
+    | Rerun
+    | RemoveLeftover
+    | Alarm
+)
+"""Any intent."""

@@ -1,0 +1,1 @@
+"""The ways in: ASGI server, Lambda handlers, command line."""

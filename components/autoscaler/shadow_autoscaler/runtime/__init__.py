@@ -1,0 +1,1 @@
+"""Runs the core: takes events in, carries intents out, keeps both durable."""
