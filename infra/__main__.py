@@ -1,10 +1,16 @@
 """The stack: GPU instances on OpenStack, a GitLab runner and a GitHub runner group, as configured."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
 import pulumi
 
 import preflight
 import runners
 from settings import SettingsError, load
+
+T = TypeVar("T")
 
 
 def main() -> None:
@@ -15,22 +21,35 @@ def main() -> None:
     except (SettingsError, preflight.PreflightError) as error:
         raise pulumi.RunError(str(error)) from None
     gitlab = github = None
+    faults: list[str] = []
     # A stack without one of the forges does not wait for that forge's SDK to load.
     if settings.gitlab:
         from gitlab_side import gitlab_runner
 
-        gitlab = gitlab_runner(settings.gitlab, secrets)
+        gitlab = declared(partial(gitlab_runner, settings.gitlab, secrets), faults)
     if settings.github:
         from github_side import github_runner_group
 
-        github = github_runner_group(settings.github, secrets)
-    groups = runners.instance_groups(settings, gitlab.user_data if gitlab else None)
+        github = declared(partial(github_runner_group, settings.github, secrets), faults)
+    user_data = gitlab.user_data if gitlab else None
+    groups = declared(partial(runners.instance_groups, settings, user_data), faults)
+    if groups is None or faults:
+        raise pulumi.RunError("\n".join(faults))
     pulumi.export("instances", runners.instances(settings, groups))
     pulumi.export("monthlyCost", runners.monthly_cost(groups))
     if gitlab:
         pulumi.export("gitlabRunner", {"id": gitlab.runner_id, "tags": gitlab.tags})
     if github:
         pulumi.export("githubRunnerGroup", {"id": github.group_id, "name": github.group_name})
+
+
+def declared(build: Callable[[], T], faults: list[str]) -> T | None:
+    """Return what `build` declares, or None and its inputs' faults in `faults`: all parts report together."""
+    try:
+        return build()
+    except pulumi.InputPropertiesError as error:
+        faults.append(str(error))
+        return None
 
 
 main()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from localcloud.world import NoWorldError, World
-from stack.live import LiveStack, github, live_stack
+from stack.live import LiveStack, forge_config, forge_owners, live_stack
 
 
 @pytest.fixture(scope="session")
@@ -26,18 +26,7 @@ def stack(tmp_path: Path, world: World) -> Iterator[LiveStack]:
 @pytest.fixture
 def forges(stack: LiveStack) -> Iterator[LiveStack]:
     """A stack without instances, with a GitLab group and a GitHub organisation of its own."""
-    client = stack.gitlab()
-    group = client.groups.create({"name": stack.owner, "path": stack.owner})
-    client.projects.create({"name": "inference", "path": "inference", "namespace_id": group.id})
-    github(stack.world, "POST", "/_sim/accounts", {"login": stack.owner, "plan": "team"})
-    github(stack.world, "POST", f"/api/v3/orgs/{stack.owner}/repos", {"name": "inference"})
-    stack.config["pools"][0]["count"] = 0
-    stack.config["gitlab"] = {"url": stack.world.gitlab_url, "project": f"{stack.owner}/inference"}
-    stack.config["github"] = {
-        "owner": stack.owner,
-        "baseUrl": stack.world.github_url,
-        "repositories": ["inference"],
-        "webhook": {"url": "http://127.0.0.1:8940/github", "active": False},
-    }
-    yield stack
-    group.delete()
+    with forge_owners(stack):
+        stack.config["pools"][0]["count"] = 0
+        stack.config |= forge_config(stack)
+        yield stack

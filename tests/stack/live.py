@@ -174,3 +174,30 @@ def github(world: World, method: str, path: str, body: Any = None) -> Any:
     answer = httpx.request(method, f"{world.github_url}{path}", headers=headers, json=body, trust_env=False)
     answer.raise_for_status()
     return answer.json() if answer.content else None
+
+
+@contextmanager
+def forge_owners(stack: LiveStack) -> Iterator[None]:
+    """Make a GitLab group and a GitHub organisation named `stack.owner`, each with a project `inference`."""
+    client = stack.gitlab()
+    group = client.groups.create({"name": stack.owner, "path": stack.owner})
+    client.projects.create({"name": "inference", "path": "inference", "namespace_id": group.id})
+    github(stack.world, "POST", "/_sim/accounts", {"login": stack.owner, "plan": "team"})
+    github(stack.world, "POST", f"/api/v3/orgs/{stack.owner}/repos", {"name": "inference"})
+    try:
+        yield
+    finally:
+        group.delete()
+
+
+def forge_config(stack: LiveStack) -> dict[str, Any]:
+    """Return the configuration of both forges for what `forge_owners` made."""
+    return {
+        "gitlab": {"url": stack.world.gitlab_url, "project": f"{stack.owner}/inference"},
+        "github": {
+            "owner": stack.owner,
+            "baseUrl": stack.world.github_url,
+            "repositories": ["inference"],
+            "webhook": {"url": "http://127.0.0.1:8940/github", "active": False},
+        },
+    }
