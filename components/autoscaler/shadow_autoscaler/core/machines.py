@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
+from shadow_autoscaler.core.faults import Failure
 from shadow_autoscaler.core.jobs import JobKey
 
 
@@ -42,6 +43,8 @@ class Server:
     fault: str = ""
     """Nova's fault text of an ERROR server."""
     fault_code: int | None = None
+    failure: Failure | None = None
+    """The fault as the cloud's adapter classifies it; None where the server is not in ERROR."""
     addresses: tuple[str, ...] = ()
     host: str = ""
     """Opaque `hostId`."""
