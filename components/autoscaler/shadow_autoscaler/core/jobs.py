@@ -73,6 +73,9 @@ class JobFacts:
     url: str = ""
     installation_id: int | None = None
     """GitHub App installation that sees the job."""
+    partial: bool = False
+    """GitLab's hooks name neither a job's tags nor the machine that runs it: `labels` and `runner_name` mean
+    nothing here, and the forge is to be asked (`CheckJob`) before a decision rests on them."""
 
 
 class Reclaim(StrEnum):
