@@ -10,13 +10,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from json import dumps
-from typing import Final
+from typing import ClassVar, Final
 
 SCHEMA_VERSION: Final = 1
 """Version of the session's JSON form; a reader refuses newer ones."""
 
 METRICSET_VERSION: Final = 1
 """Part of the baseline's key; raised when canonical metrics are measured in another way."""
+
+
+_JSON_RULES: Final[dict[str, object]] = {"extra": "forbid", "allow_inf_nan": False}
+"""What the reader of the JSON form (pydantic, in `shadow_perfgate.codec`) refuses beside wrong types."""
 
 
 class Direction(StrEnum):
@@ -42,6 +46,8 @@ class Kind(StrEnum):
 class MetricSpec:
     """What a metric's numbers mean."""
 
+    __pydantic_config__: ClassVar[dict[str, object]] = _JSON_RULES
+
     name: str
     """Lower-case words with underscores, for example `itl_median`."""
     unit: str
@@ -59,6 +65,8 @@ class MetricSpec:
 class Fingerprint:
     """The machine and software on which numbers are comparable, all keys in clear."""
 
+    __pydantic_config__: ClassVar[dict[str, object]] = _JSON_RULES
+
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """For example gpu, memory_mib, mig, power_limit_w, ecc, driver, cuda, clocks, image, torch."""
 
@@ -71,6 +79,8 @@ class Fingerprint:
 @dataclass(frozen=True, slots=True)
 class Workload:
     """What was run; two sessions are comparable only when everything here is equal."""
+
+    __pydantic_config__: ClassVar[dict[str, object]] = _JSON_RULES
 
     name: str
     """Chosen by the user, for example `decode`."""
@@ -96,6 +106,8 @@ class Workload:
 class Series:
     """Values over time within a run, for plots and for the leak test."""
 
+    __pydantic_config__: ClassVar[dict[str, object]] = _JSON_RULES
+
     unit: str
     values: tuple[float, ...]
     times_s: tuple[float, ...] = ()
@@ -105,6 +117,8 @@ class Series:
 @dataclass(frozen=True, slots=True)
 class Run:
     """One fresh process that ran the workload once after warm-up."""
+
+    __pydantic_config__: ClassVar[dict[str, object]] = _JSON_RULES
 
     metrics: Mapping[str, float]
     """Metric name to value in the unit of the session's `MetricSpec`."""
@@ -131,6 +145,8 @@ class Run:
 class WarmUp:
     """How the workload became steady before it was measured."""
 
+    __pydantic_config__: ClassVar[dict[str, object]] = _JSON_RULES
+
     passes: int = 0
     stable: bool = True
     medians: tuple[float, ...] = ()
@@ -140,6 +156,8 @@ class WarmUp:
 @dataclass(frozen=True, slots=True)
 class Session:
     """The runs of one workload on one side (base or candidate); immutable once written."""
+
+    __pydantic_config__: ClassVar[dict[str, object]] = _JSON_RULES
 
     workload: Workload
     runs: tuple[Run, ...]

@@ -1,0 +1,137 @@
+"""Stage 0: whether two sessions may be compared at all. What fails here is never a pass."""
+
+from collections.abc import Callable, Iterable
+
+from shadow_perfgate.decide.rules import Role, Rules
+from shadow_perfgate.decide.verdict import Finding, Verdict
+from shadow_perfgate.model import Direction, Kind, MetricSpec, Session
+from shadow_perfgate.units import convertible
+
+INVALID = Verdict.INVALID
+
+
+def check(base: Session, candidate: Session, rules: Rules) -> list[Finding]:
+    """Return every reason why the sessions cannot be compared, and notices."""
+    checks: tuple[Callable[[Session, Session, Rules], Iterable[Finding]], ...] = (
+        _same_work,
+        _same_metrics,
+        _values,
+        _same_output,
+    )
+    return [finding for one in checks for finding in one(base, candidate, rules)]
+
+
+def _same_work(base: Session, candidate: Session, rules: Rules) -> Iterable[Finding]:
+    del rules
+    old, new = base.workload, candidate.workload
+    pairs = [
+        ("dataset_sha256", old.dataset_sha256, new.dataset_sha256),
+        ("prompts", old.prompts, new.prompts),
+        ("output_tokens", old.output_tokens, new.output_tokens),
+        ("seed", old.seed, new.seed),
+        ("engine", old.engine, new.engine),
+    ]
+    keys = dict.fromkeys([*old.arguments, *new.arguments])
+    pairs += [
+        (f"arguments.{k}", old.arguments.get(k, "(none)"), new.arguments.get(k, "(none)")) for k in keys
+    ]
+    differing = [f"{name}: {a} -> {b}" for name, a, b in pairs if a != b]
+    if differing:
+        yield Finding(
+            "work",
+            INVALID,
+            f"base and candidate did not do the same work ({'; '.join(differing)}); measure both with one "
+            "workload, or give the changed one a new name",
+        )
+
+
+def _same_metrics(base: Session, candidate: Session, rules: Rules) -> Iterable[Finding]:
+    workload = candidate.workload.name
+    old, new = specs(base, rules), specs(candidate, rules)
+    for name in sorted(old.keys() - new.keys()):
+        gated = rules.threshold(old[name], workload).role is Role.GATE
+        yield Finding(
+            "vanished",
+            INVALID if gated else None,
+            f"{name} is in base but not in the candidate; measure it again, or name its new name under "
+            "[aliases] in perfgate.toml",
+        )
+    for name in sorted(new.keys() - old.keys()):
+        yield Finding("new", None, f"{name} is new: nothing in base to compare it with")
+    for name in sorted(old.keys() & new.keys()):
+        yield from _same_meaning(old[name], new[name])
+    if not old.keys() & new.keys():
+        yield Finding("nothing", INVALID, "0 metrics compared: base and candidate have none in common")
+
+
+def _same_meaning(old: MetricSpec, new: MetricSpec) -> Iterable[Finding]:
+    differing: list[str] = []
+    if old.definition != new.definition:
+        differing.append(f"definition {old.definition} -> {new.definition}")
+    if old.direction != new.direction:
+        differing.append(f"direction {old.direction} -> {new.direction}")
+    if old.kind != new.kind:
+        differing.append(f"kind {old.kind} -> {new.kind}")
+    if not convertible(new.unit, old.unit):
+        differing.append(f"unit {old.unit} -> {new.unit}")
+    if differing:
+        yield Finding(
+            "meaning",
+            INVALID,
+            f"{new.name} means something else in the candidate ({', '.join(differing)}); "
+            "measure both sides with the same tool, or rename the metric",
+        )
+
+
+def _values(base: Session, candidate: Session, rules: Rules) -> Iterable[Finding]:
+    del rules
+    for side, session in (("base", base), ("candidate", candidate)):
+        if not session.runs:
+            yield Finding("empty", INVALID, f"{side} has no runs; expected at least one")
+        found = {spec.name: spec for spec in session.metrics}
+        for place, run in enumerate(session.runs):
+            for name, value in run.metrics.items():
+                yield from _value(f"{side}: runs[{place}].metrics.{name}", found[name], value)
+
+
+def _value(where: str, spec: MetricSpec, value: float) -> Iterable[Finding]:
+    if value - value != 0:
+        yield Finding("value", INVALID, f"{where}: got {value}, expected a finite number")
+    elif value < 0 or (value == 0 and spec.kind is Kind.SAMPLED):
+        remedy = "a zero says that nothing was measured; drop the run and say why in `discarded`"
+        least = "above 0" if spec.kind is Kind.SAMPLED else "0 or more"
+        yield Finding(
+            "value", INVALID, f"{where}: got {value:g} {spec.unit}, expected a value {least}; {remedy}"
+        )
+
+
+def _same_output(base: Session, candidate: Session, rules: Rules) -> Iterable[Finding]:
+    old = {run.output_digest for run in base.counted if run.output_digest}
+    new = {run.output_digest for run in candidate.counted if run.output_digest}
+    if not rules.check_output or not (old and new):
+        return
+    if len(old) > 1:
+        message = f"base gave {len(old)} different outputs, so outputs cannot be compared byte by byte"
+        yield Finding("output", None, f"{message}; gate a quality metric instead")
+    elif new != old:
+        yield Finding(
+            "output",
+            INVALID,
+            f"the candidate's output differs from base ({_short(old)} -> {_short(new)}): a faster wrong "
+            "answer is no win; if the new output is right, waive `output` in perfgate.toml with a reason",
+        )
+
+
+def _short(digests: set[str]) -> str:
+    return ", ".join(sorted(digest[:12] for digest in digests))
+
+
+def specs(session: Session, rules: Rules) -> dict[str, MetricSpec]:
+    """Return the meaning of each metric that the session's runs have, under its present name."""
+    used = {name for run in session.runs for name in run.metrics}
+    return {rules.aliases.get(s.name, s.name): s for s in session.metrics if s.name in used}
+
+
+def workload_equal(spec: MetricSpec) -> bool:
+    """Tell whether a metric says that the work was the same, rather than how well it was done."""
+    return spec.direction is Direction.EQUAL
