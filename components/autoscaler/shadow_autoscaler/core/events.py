@@ -48,6 +48,8 @@ class JobsListed:
 
     jobs: tuple[JobFacts, ...]
     complete: bool
+    forge: str = ""
+    """Whose list it is; without it an empty list says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ class QuotaRead:
 
 @dataclass(frozen=True, slots=True)
 class CreateSent:
-    """The create call of a VM leaves this process now."""
+    """The create call of a VM leaves this process now, unless `State.may_create` says no after this event."""
 
     vm: str
 

@@ -1,4 +1,20 @@
-"""Intents: what the core wants done outside. Each is written down before it is carried out."""
+"""Intents: what the core wants done outside. Each is written down before it is carried out.
+
+Each is answered by an event, also when it fails; the core then decides whether and when to ask again. One
+that has no failure event (`RemoveRunner`, `CheckJob`, `CheckServer`, `Rerun`) is tried again by the runtime.
+
+| intent | answers |
+|---|---|
+| `CreateServer` | `CreateSent`, then `ServerCreated` or `CreateFailed` |
+| `Register` | `Registered`, `RegisterFailed` |
+| `Deregister` | `Deregistered`, `DeregisterFailed` |
+| `DeleteServer` | `ServerGone` where a look after it gives 404, `DeleteFailed`; else nothing |
+| `CheckServer` | `ServerGone`, or `ServersListed` with that one server and `complete=False` |
+| `CheckJob` | `JobSeen` with `Source.POLL`, or `JobMissing` |
+| `Rerun` | `RerunAnswered` |
+| `RemoveLeftover` | `LeftoverRemoved` |
+| `RemoveRunner`, `Alarm` | none |
+"""
 
 from dataclasses import dataclass
 
@@ -8,7 +24,10 @@ from shadow_autoscaler.core.leftovers import Leftover
 
 @dataclass(frozen=True, slots=True)
 class CreateServer:
-    """Ask the cloud for the VM's server; `again`: its outcome is unknown, so look for its mark first."""
+    """Ask the cloud for the VM's server; `again`: its outcome is unknown, so look for its mark first.
+
+    A VM that `State.may_create` does not allow any more is only looked for, never created.
+    """
 
     vm: str
     again: bool = False
@@ -51,6 +70,14 @@ class DeleteServer:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckServer:
+    """Ask the cloud about one server by its ID: only a 404 to this says that it is gone, no list does."""
+
+    vm: str
+    server_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckJob:
     """Ask the forge about one job."""
 
@@ -87,6 +114,7 @@ Intent = (
     | Deregister
     | RemoveRunner
     | DeleteServer
+    | CheckServer
     | CheckJob
     | Rerun
     | RemoveLeftover

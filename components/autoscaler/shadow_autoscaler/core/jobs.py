@@ -101,12 +101,18 @@ class Job:
     """Name of the VM that is meant for it or runs it."""
     tries: int = 0
     """VMs asked for so far."""
+    failures: int = 0
+    """VMs meant for it that failed in boot; reclaims and lack of capacity do not count."""
+    not_before: float = 0.0
+    """No VM is asked for before: too many have failed for it."""
     reclaims: int = 0
     """Spot reclaims so far, former attempts of the same job included."""
     on_demand_only: bool = False
     reclaim: Reclaim = Reclaim.NONE
     checked_at: float = 0.0
     """When the forge was last asked about it."""
+    ended_at: float | None = None
+    """When we learned that it is done; the row stays as a tombstone."""
     reason: str = ""
     """Why it waits or was refused, as one sentence; empty when nothing holds it."""
 

@@ -89,6 +89,8 @@ class Cause(StrEnum):
     BOOT_TIMEOUT = "boot-timeout"
     BOOT_FAILED = "boot-failed"
     GPU_UNHEALTHY = "gpu-unhealthy"
+    REGISTRATION = "registration"
+    """The forge gave it no configuration."""
     PICKUP_TIMEOUT = "pickup-timeout"
     RECLAIMED = "reclaimed"
     VANISHED = "vanished"
@@ -145,6 +147,16 @@ class Vm:
     eur_per_hour: float = 0.0
     deletes: int = 0
     """Delete calls sent."""
+    creates: int = 0
+    """Create calls that failed without an outcome or with one that asks for another try."""
+    removals: int = 0
+    """Removals of its registration that did not succeed."""
+    asked_at: float | None = None
+    """When it asked for a configuration that it has not got yet."""
+    runner_ended_at: float | None = None
+    """When its boot script said that the runner has ended."""
+    retry_at: float | None = None
+    """When the call that its phase waits for is sent again."""
 
     @property
     def live(self) -> bool:

@@ -90,6 +90,9 @@ class Pool:
     """Failed boots in a row, whatever the job, after which the pool is held."""
     breaker_s: float = 1_800.0
     """How long it is held before one VM is tried again."""
+    revision: str = ""
+    """Digest of what the adapters know of the pool besides: image, network, user-data. A changed one mends a
+    broken pool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,12 @@ class Deployment:
     """Beginning of every VM's name."""
     sweep_grace_s: float = 180.0
     """Time between the two looks that a leftover must survive before it is removed."""
+    spot_min_uptime_s: float = 1_800.0
+    """Uptime that the cloud guarantees to spot: what vanishes earlier without a notice was not reclaimed."""
+    spot_notice_s: float = 900.0
+    """Time between a notice and the end, where the notice does not say when."""
+    tombstone_s: float = 259_200.0
+    """How long ended jobs and VMs are remembered: forges send deliveries again for three days."""
     job_seconds: Mapping[str, float] = field(default_factory=dict[str, float])
     """Known durations by `project/job name`, for `spot_up_to_s`."""
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from shadow_autoscaler.core.index import Index
 from shadow_autoscaler.core.intents import Intent
 from shadow_autoscaler.core.jobs import Job, JobKey
-from shadow_autoscaler.core.machines import Vm
+from shadow_autoscaler.core.machines import Phase, Vm
 from shadow_autoscaler.core.quota import Quota
 
 
@@ -25,6 +26,8 @@ class PoolState:
     """Digest of the pool's configuration that was found broken."""
     failures: int = 0
     """Failed boots in a row."""
+    pauses: int = 0
+    """Pauses in a row, for their length."""
     held_until: float = 0.0
     """Circuit breaker."""
     drained: bool = False
@@ -45,22 +48,8 @@ class Suspect:
     """Something that looked left over once; the second look decides."""
 
     what: str
-    """`leftover:<kind>:<id>`, `server:<id>` or `runner:<forge>:<id>`."""
+    """`leftover:<kind>:<id>`, `server:<id>`, `runner:<forge>:<id>`, or `busy:<vm>`."""
     since: float
-
-
-@dataclass(slots=True)
-class State:
-    """Everything held in memory; the store holds the same rows."""
-
-    jobs: dict[JobKey, Job] = field(default_factory=dict[JobKey, Job])
-    vms: dict[str, Vm] = field(default_factory=dict[str, Vm])
-    pools: dict[str, PoolState] = field(default_factory=dict[str, PoolState])
-    suspects: dict[str, Suspect] = field(default_factory=dict[str, Suspect])
-    alarms: dict[str, float] = field(default_factory=dict[str, float])
-    """Alarms that are up, by subject, and since when."""
-    quota: Quota | None = None
-    counters: Counters = field(default_factory=Counters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +79,66 @@ class Decision:
     counters: Counters | None = None
     intents: tuple[Intent, ...] = ()
     notes: tuple[Note, ...] = ()
+
+
+@dataclass(slots=True)
+class State:
+    """Everything held in memory; the store holds the same rows."""
+
+    jobs: dict[JobKey, Job] = field(default_factory=dict[JobKey, Job])
+    vms: dict[str, Vm] = field(default_factory=dict[str, Vm])
+    pools: dict[str, PoolState] = field(default_factory=dict[str, PoolState])
+    suspects: dict[str, Suspect] = field(default_factory=dict[str, Suspect])
+    alarms: dict[str, float] = field(default_factory=dict[str, float])
+    """Alarms that are up, by subject, and since when."""
+    quota: Quota | None = None
+    counters: Counters = field(default_factory=Counters)
+    _index: Index | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def index(self) -> Index:
+        """The indexes, built at first use; from then on only `apply` may change jobs and VMs."""
+        if self._index is None:
+            self._index = Index.over(self.jobs.values(), self.vms.values())
+        return self._index
+
+    def may_create(self, vm: str) -> bool:
+        """Whether a create call for the VM may still leave; asked after `CreateSent` was handled."""
+        known = self.vms.get(vm)
+        return known is not None and known.phase is Phase.PLANNED
+
+    def apply(self, decision: Decision) -> None:
+        """Make a decision's changes."""
+        self._apply_jobs(decision)
+        self._apply_vms(decision)
+        self.pools.update((pool.name, pool) for pool in decision.pools)
+        self.suspects.update((suspect.what, suspect) for suspect in decision.suspects)
+        for what in decision.cleared_suspects:
+            self.suspects.pop(what, None)
+        for subject, since in decision.alarms.items():
+            if since is None:
+                self.alarms.pop(subject, None)
+            else:
+                self.alarms[subject] = since
+        self.quota = decision.quota or self.quota
+        self.counters = decision.counters or self.counters
+
+    def _apply_jobs(self, decision: Decision) -> None:
+        index = self.index
+        for job in decision.jobs:
+            index.put_job(job, self.jobs.get(job.key))
+            self.jobs[job.key] = job
+        for key in decision.dropped_jobs:
+            job_gone = self.jobs.pop(key, None)
+            if job_gone is not None:
+                index.drop_job(job_gone)
+
+    def _apply_vms(self, decision: Decision) -> None:
+        index = self.index
+        for vm in decision.vms:
+            index.put_vm(vm)
+            self.vms[vm.name] = vm
+        for name in decision.dropped_vms:
+            vm_gone = self.vms.pop(name, None)
+            if vm_gone is not None:
+                index.drop_vm(vm_gone)
