@@ -4,9 +4,10 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
-from gate_sessions import B7, SAME7, SLOW7, latency, session
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gate_sessions import B7, SAME7, SLOW7, latency, session
 from shadow_perfgate.decide.rules import LeakRule, Role, Rules, Threshold, Waiver
 from shadow_perfgate.decide.sampled import Look, holm
 from shadow_perfgate.decide.verdict import Verdict, worst

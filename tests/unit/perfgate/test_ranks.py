@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+
 from shadow_perfgate.decide import ranks
 from shadow_perfgate.decide.shift import shift
 from shadow_perfgate.decide.student import t_cdf, t_quantile
