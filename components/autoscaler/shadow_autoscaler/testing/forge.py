@@ -51,6 +51,7 @@ class FakeForge(ABC):
         self._jobs: dict[JobKey, JobFacts] = {}
         self._open: dict[JobKey, None] = {}
         self._seconds: dict[JobKey, float] = {}
+        self._runs: dict[tuple[str, int], list[JobKey]] = {}
         self._failing: set[JobKey] = set()
         self._online: dict[str, Connection] = {}
         self._lost: list[tuple[float, Event]] = []
@@ -111,6 +112,7 @@ class FakeForge(ABC):
         key = facts.key
         self._jobs[key], self._seconds[key] = facts, seconds
         self._open[key] = None
+        self._runs.setdefault((key.project, facts.run_id), []).append(key)
         if fails:
             self._failing.add(key)
         self.clock.after(QUEUE_LIMIT_S, lambda: self._give_up(key))
@@ -211,12 +213,7 @@ class FakeForge(ABC):
             self._finish(key, "cancelled", "stuck_or_timeout_failure")
 
     def _siblings(self, key: JobKey) -> list[JobFacts]:
-        run_id = self._jobs[key].run_id
-        return [
-            facts
-            for facts in self._jobs.values()
-            if facts.run_id == run_id and facts.key.project == key.project
-        ]
+        return [self._jobs[sibling] for sibling in self._runs[key.project, self._jobs[key].run_id]]
 
     def _complete_run(self, key: JobKey) -> None:
         jobs = self._siblings(key)
