@@ -1,37 +1,12 @@
-"""Where deciding and measuring meet.
+"""Where deciding and measuring meet."""
 
-The command line calls `shadow_perfgate.measure.open_measurer(workload, base, head)` (`base` and `head` are
-checkouts), `shadow_perfgate.imports.read(path, tool)` for another tool's result file, and
-`shadow_perfgate.templates.render(name, values)` for what `init` writes.
-"""
-
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Protocol
 
 from shadow_perfgate.model import Session
 
 Progress = Callable[[str, int, int], None]
 """Called with what is going on, how much is done and how much there is."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkloadConfig:
-    """One `[[workloads]]` table of perfgate.toml."""
-
-    name: str
-    engine: str
-    """`callable`, `transformers`, `openai` or `command`."""
-    prompts: str = "standard:decode"
-    """`standard:decode`, `standard:prefill`, or the path of a JSONL file with one `{"prompt": …}` a line."""
-    output_tokens: int = 64
-    seed: int = 0
-    timeout_s: float = 900.0
-    """Longest time of one run, warm-up included."""
-    leak_batches: int = 0
-    """Batches after which memory is noted for the leak test; 0 for none."""
-    options: Mapping[str, object] = field(default_factory=dict[str, object])
-    """The table's other keys; the engine checks them."""
 
 
 class Measurer(Protocol):

@@ -8,7 +8,10 @@ import click
 from shadow_perfgate import __version__
 from shadow_perfgate.errors import PerfgateError
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "compare": "compare",
+    "metrics": "metrics",
+}
 """Sub-command → module below `shadow_perfgate.cli` whose `command` it is."""
 
 

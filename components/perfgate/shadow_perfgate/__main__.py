@@ -1,0 +1,5 @@
+"""Runs the command line as `python -m shadow_perfgate`."""
+
+from shadow_perfgate.cli import main
+
+main()

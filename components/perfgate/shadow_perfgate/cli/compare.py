@@ -1,0 +1,31 @@
+"""`shadow-perfgate compare`."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from shadow_perfgate.cli import options
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command("compare")
+@click.argument("base", type=_PATH)
+@click.argument("candidate", type=_PATH)
+@options.config_option
+@options.reports_option
+def command(base: Path, candidate: Path, config_path: Path | None, reports: Path | None) -> None:
+    """Compare sessions measured before: files, or folders with one file per workload.
+
+    The exit code is the verdict: 0 pass, 1 regression, 2 invalid, 3 inconclusive or unfit machine.
+    """
+    from shadow_perfgate import compare, config  # noqa: PLC0415 - loaded when called
+    from shadow_perfgate.report import files, terminal  # noqa: PLC0415
+
+    decision = compare.compare(base, candidate, config.load(config_path), options.today())
+    compare.ensure_compared(decision.workloads)
+    terminal.show(decision, options.console())
+    if reports is not None:
+        files.write_all(decision, reports)
+    sys.exit(decision.verdict.exit_code)

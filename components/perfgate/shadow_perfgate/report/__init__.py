@@ -1,0 +1,1 @@
+"""Says what was decided: on the terminal, in merge requests, in files that forges and trackers read."""
