@@ -1,0 +1,1 @@
+"""Webhooks verified without any input or output: bytes and headers in, a verdict out."""

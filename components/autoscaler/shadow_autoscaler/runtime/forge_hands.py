@@ -1,0 +1,122 @@
+"""Carries out intents at a forge."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shadow_autoscaler.core.events import (
+    Deregistered,
+    DeregisterFailed,
+    Event,
+    JobMissing,
+    JobSeen,
+    Registered,
+    RegisterFailed,
+    RerunAnswered,
+    RerunOutcome,
+    Source,
+)
+from shadow_autoscaler.core.faults import Failure, FailureKind, PortError
+from shadow_autoscaler.core.intents import CheckJob, Deregister, Register, RemoveRunner, Rerun
+from shadow_autoscaler.core.jobs import ForgeKind, JobKey
+from shadow_autoscaler.core.machines import Phase, Vm
+from shadow_autoscaler.ports import Forge, Registration
+from shadow_autoscaler.runtime.engine import Engine
+from shadow_autoscaler.runtime.handover import Handover
+from shadow_autoscaler.runtime.outcomes import Done, Later, Outcome, backoff
+
+_TRIES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ForgeHands:
+    """Registers and removes runners, asks about jobs and has them run again."""
+
+    engine: Engine
+    forges: Mapping[ForgeKind, Forge]
+    handover: Handover
+
+    def register(self, intent: Register) -> Outcome:
+        """Mint the configuration of a VM that waits for it, if there still is work for it."""
+        vm = self._wanted(intent)
+        if vm is not None and vm.job is not None:
+            self._check(vm.job)
+            vm = self._wanted(intent)
+        pool = self.engine.deployment.pool(vm.pool) if vm else None
+        if vm is None or pool is None:
+            return Done(then=lambda: self.handover.fail(intent.vm))
+        try:
+            registration = self.forges[pool.forge].register(pool, intent.runner_name, vm.job)
+        except PortError as error:
+            return Done(RegisterFailed(vm.name, error.failure), lambda: self.handover.fail(intent.vm))
+        event = Registered(vm.name, registration.runner_id, registration.runner_name)
+        return Done(event, lambda: self._hand_over(intent.vm, registration))
+
+    def deregister(self, intent: Deregister) -> Outcome:
+        """Remove the VM's registration; a busy one stays."""
+        forge = self.forges[self.forge_of(intent.vm)]
+        try:
+            outcome = forge.deregister(intent.runner_name, intent.runner_id)
+        except PortError as error:
+            return Done(DeregisterFailed(intent.vm, error.failure))
+        return Done(Deregistered(intent.vm, outcome))
+
+    def remove_runner(self, intent: RemoveRunner, attempts: int) -> Outcome:
+        """Remove a registration without a VM; the next list shows whether it worked."""
+        try:
+            self.forges[intent.forge].deregister(intent.runner_name, intent.runner_id, intent.system_id)
+        except PortError as error:
+            return _again(error.failure, attempts)
+        return Done()
+
+    def check(self, intent: CheckJob, attempts: int) -> Outcome:
+        """Ask about a job."""
+        try:
+            return Done(self._seen(intent.key))
+        except PortError as error:
+            return _again(error.failure, attempts)
+
+    def rerun(self, intent: Rerun, attempts: int) -> Outcome:
+        """Have a run's failed jobs run again."""
+        try:
+            outcome = self.forges[intent.key.forge].rerun(intent.key, intent.run_id)
+        except PortError as error:
+            if error.failure.kind is FailureKind.REFUSED or attempts + 1 >= _TRIES:
+                return Done(RerunAnswered(intent.key, RerunOutcome.REFUSED, error.failure.text))
+            return _again(error.failure, attempts)
+        return Done(RerunAnswered(intent.key, outcome))
+
+    def forge_of(self, name: str) -> ForgeKind:
+        """Return the forge that a VM serves, also when its pool is no longer configured."""
+        vm = self.engine.read(lambda state: state.vms.get(name))
+        pool = self.engine.deployment.pool(vm.pool) if vm else None
+        if pool is not None:
+            return pool.forge
+        return vm.job.forge if vm and vm.job else next(iter(self.forges))
+
+    def _wanted(self, intent: Register) -> Vm | None:
+        vm = self.engine.read(lambda state: state.vms.get(intent.vm))
+        return vm if vm is not None and vm.phase is Phase.REGISTERING else None
+
+    def _check(self, key: JobKey) -> None:
+        try:
+            event = self._seen(key)
+        except PortError:
+            return  # not knowing is no reason to leave a job without its runner
+        self.engine.handle(event)
+
+    def _seen(self, key: JobKey) -> Event:
+        facts = self.forges[key.forge].job(key)
+        return JobMissing(key) if facts is None else JobSeen(facts, Source.POLL)
+
+    def _hand_over(self, name: str, registration: Registration) -> None:
+        vm = self.engine.read(lambda state: state.vms.get(name))
+        if vm is not None and vm.runner_name == registration.runner_name and vm.phase < Phase.CLOSING:
+            self.handover.deliver(name, registration)
+        else:
+            self.handover.fail(name)
+
+
+def _again(failure: Failure, attempts: int) -> Outcome:
+    if attempts + 1 >= _TRIES or failure.kind in {FailureKind.REFUSED, FailureKind.CONFIG}:
+        return Done()
+    return Later(failure.retry_after_s or backoff(attempts), failure)

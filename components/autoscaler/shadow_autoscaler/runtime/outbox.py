@@ -1,0 +1,98 @@
+"""Intents on their way to the workers, in memory: lanes, due times and pauses."""
+
+import heapq
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from shadow_autoscaler.core.jobs import ForgeKind
+from shadow_autoscaler.ports import Outgoing
+
+
+class Lane(StrEnum):
+    """Who carries intents out: calls that write to one forge never overlap."""
+
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    CLOUD = "cloud"
+    LOCAL = "local"
+
+    @classmethod
+    def of(cls, forge: ForgeKind) -> "Lane":
+        """Return the lane of a forge."""
+        return cls(forge.value)
+
+
+@dataclass(order=True, slots=True)
+class _Entry:
+    due_at: float
+    number: int
+    row: Outgoing = field(compare=False)
+
+
+class Outbox:
+    """Gives each lane's workers the next intent that is due."""
+
+    def __init__(self, lane_of: Callable[[Outgoing], Lane], clock: Callable[[], float]) -> None:
+        self._lane_of = lane_of
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._entries: dict[Lane, list[_Entry]] = {lane: [] for lane in Lane}
+        self._paused: dict[Lane, float] = dict.fromkeys(Lane, 0.0)
+        self._known: set[int] = set()
+
+    def put(self, rows: Iterable[Outgoing]) -> None:
+        """Add intents; those already waiting are left as they are."""
+        placed = [(self._lane_of(row), row) for row in rows]  # asks the engine, so not under this lock
+        with self._changed:
+            for lane, row in placed:
+                if row.number not in self._known:
+                    self._known.add(row.number)
+                    heapq.heappush(self._entries[lane], _Entry(row.due_at, row.number, row))
+            self._changed.notify_all()
+
+    def take(self, lane: Lane) -> Outgoing | None:
+        """Return the lane's next intent if one is due and the lane is open."""
+        with self._changed:
+            entries, now = self._entries[lane], self._clock()
+            if not entries or self._paused[lane] > now or entries[0].due_at > now:
+                return None
+            row = heapq.heappop(entries).row
+            self._known.discard(row.number)
+            return row
+
+    def pause(self, lane: Lane, until: float) -> None:
+        """Let nothing of a lane go before `until`: the other side asked for it."""
+        with self._changed:
+            self._paused[lane] = max(self._paused[lane], until)
+
+    def paused_until(self, lane: Lane) -> float:
+        """Return until when a lane is closed; a time in the past when it is open."""
+        with self._changed:
+            return self._paused[lane]
+
+    def wait(self, lane: Lane, longest_s: float) -> None:
+        """Wait until a lane may have something due, `longest_s` at most."""
+        with self._changed:
+            entries, now = self._entries[lane], self._clock()
+            due = max(entries[0].due_at, self._paused[lane]) - now if entries else longest_s
+            if due > 0:
+                self._changed.wait(min(due, longest_s))
+
+    def wake(self) -> None:
+        """End every wait, so that workers look whether they are to stop."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def clear(self) -> None:
+        """Forget everything: another process carries on from the store."""
+        with self._changed:
+            for entries in self._entries.values():
+                entries.clear()
+            self._known.clear()
+
+    def waiting(self) -> dict[str, int]:
+        """Return how many intents wait, by lane."""
+        with self._changed:
+            return {lane.value: len(entries) for lane, entries in self._entries.items()}
