@@ -111,6 +111,8 @@ class Job:
     reclaim: Reclaim = Reclaim.NONE
     checked_at: float = 0.0
     """When the forge was last asked about it."""
+    confirmed_at: float = 0.0
+    """When the forge last said that it still waits, after more than the pool's queue deadline."""
     ended_at: float | None = None
     """When we learned that it is done; the row stays as a tombstone."""
     reason: str = ""

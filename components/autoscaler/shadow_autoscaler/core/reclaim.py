@@ -1,0 +1,116 @@
+"""Spot: VMs that the cloud takes back, and the jobs on them.
+
+A VM counts as reclaimed only by facts. Its server has to be gone (404), in ERROR, stopped or being deleted,
+by no deletion of ours, before its runner said that it had ended, and it has to be a spot VM for which either
+a notice was seen or the uptime that the cloud guarantees to spot had passed. Everything else that disappears
+has vanished: it is told, it counts as a failed boot where it had no job yet, and its job is not run again.
+"""
+
+from dataclasses import replace
+
+from shadow_autoscaler.core.breaker import charge
+from shadow_autoscaler.core.closing import close, end
+from shadow_autoscaler.core.draft import Draft
+from shadow_autoscaler.core.events import ReclaimNoticed
+from shadow_autoscaler.core.jobs import Job, JobStatus, Reclaim
+from shadow_autoscaler.core.machines import Cause, Market, Phase, Vm
+
+FAILED = frozenset({"failure", "failed", "timed_out"})
+"""Conclusions of a job that the loss of its VM can explain."""
+SYSTEM_FAILURES = frozenset({"runner_system_failure", "stuck_or_timeout_failure", "runner_unsupported"})
+"""GitLab's reasons that are not the job's own."""
+NOTICE_SLACK_S = 120.0
+"""How long before the announced end a failure is laid to it: runners are stopped a little earlier."""
+
+
+def on_notice(draft: Draft, event: ReclaimNoticed) -> None:
+    """The VM will be taken: a busy one works on as long as it can, any other is given up now."""
+    vm = draft.vm(event.vm)
+    if vm is None or not vm.live or vm.reclaim_at is not None:
+        return
+    at = draft.now + draft.deployment.spot_notice_s if event.at is None else event.at
+    vm = draft.put_vm(replace(vm, reclaim_at=at))
+    draft.note(vm.name, "the cloud announces that it takes this VM")
+    if vm.phase < Phase.BUSY:
+        _spare_job(draft, vm)
+        close(draft, vm, Cause.RECLAIMED, "reclaim announced before it had a job")
+
+
+def lost(draft: Draft, vm: Vm, how: str) -> Vm:
+    """The VM's server runs no more, and not by our doing: find the cause and see to its job."""
+    if vm.runner_ended_at is not None or vm.cause in {Cause.JOB_DONE, Cause.JOB_DEADLINE}:
+        return end(draft, _judge_late(draft, vm), Cause.JOB_DONE, how)
+    cause = Cause.RECLAIMED if was_reclaimed(draft, vm) else Cause.VANISHED
+    job = draft.job(vm.job)
+    if job is None or job.status < JobStatus.RUNNING:
+        _lost_without_job(draft, vm, cause, how)
+    elif job.status is JobStatus.RUNNING:
+        job_lost(draft, job, cause, how)
+    vm = draft.vm(vm.name) or vm
+    return end(draft, vm, cause, how)
+
+
+def _judge_late(draft: Draft, vm: Vm) -> Vm:
+    job = draft.job(vm.job)
+    late = vm.runner_ended_at is None and vm.cause is Cause.JOB_DONE and vm.phase is Phase.CLOSING
+    if late and job is not None and has_failed(job) and was_reclaimed(draft, vm):
+        job_lost(draft, job, Cause.RECLAIMED, "its VM was gone when it failed")
+        return draft.put_vm(replace(vm, cause=Cause.RECLAIMED))
+    return vm
+
+
+def was_reclaimed(draft: Draft, vm: Vm) -> bool:
+    """Whether the disappearance of a VM is a reclaim, by facts."""
+    if vm.market is not Market.SPOT:
+        return False
+    since = vm.active_at or vm.created_at or vm.planned_at
+    return vm.reclaim_at is not None or draft.now - since >= draft.deployment.spot_min_uptime_s
+
+
+def _lost_without_job(draft: Draft, vm: Vm, cause: Cause, how: str) -> None:
+    if cause is Cause.RECLAIMED:
+        _spare_job(draft, vm)
+    elif vm.phase < Phase.CLOSING:
+        charge(draft, vm, f"it vanished: {how}")
+
+
+def _spare_job(draft: Draft, vm: Vm) -> None:
+    """A reclaim never counts as a failed boot; the next VM is on-demand, so that it ends."""
+    job = draft.job(vm.job)
+    if job is not None and job.status < JobStatus.RUNNING:
+        draft.put_job(replace(job, on_demand_only=True))
+
+
+def job_lost(draft: Draft, job: Job, cause: Cause, how: str) -> None:
+    """A job has lost its VM: a reclaimed one waits for its run to complete and is run again."""
+    if job.reclaim is not Reclaim.NONE:
+        return
+    if cause is not Cause.RECLAIMED:
+        draft.put_job(replace(job, reason=f"its VM {job.vm} vanished: {how}"))
+        draft.alarm(
+            f"vanished:{job.key}", f"VM {job.vm} vanished under job {job.key}, and not by a reclaim: {how}"
+        )
+        return
+    draft.put_job(replace(job, reclaim=Reclaim.WAITS_FOR_RUN, reclaims=job.reclaims + 1))
+    draft.note(job.key, f"spot VM {job.vm} was reclaimed under it: {how}")
+
+
+def has_failed(job: Job) -> bool:
+    """Whether the forge calls the job failed."""
+    return job.status is JobStatus.DONE and job.facts.conclusion in FAILED
+
+
+def on_job_done(draft: Draft, job: Job, vm: Vm | None) -> Job:
+    """The forge says that the job is done: was it the reclaim, or did it end by itself?"""
+    if job.reclaim is Reclaim.WAITS_FOR_RUN:
+        return job if has_failed(job) else draft.put_job(replace(job, reclaim=Reclaim.NONE))
+    if vm is not None and vm.job == job.key and has_failed(job) and _by_notice(draft, job, vm):
+        job_lost(draft, job, Cause.RECLAIMED, "it failed when the VM was due to be taken")
+    return draft.job(job.key) or job
+
+
+def _by_notice(draft: Draft, job: Job, vm: Vm) -> bool:
+    if vm.reclaim_at is None or vm.runner_ended_at is not None:
+        return False
+    ended = job.facts.finished_at or draft.now
+    return ended >= vm.reclaim_at - NOTICE_SLACK_S or job.facts.failure_reason in SYSTEM_FAILURES

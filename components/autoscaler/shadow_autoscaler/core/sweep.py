@@ -1,0 +1,111 @@
+"""What nobody owns any more, in both directions: looked at twice, `sweep_grace_s` apart, before it goes.
+
+A server or leftover is ours by its mark, which the cloud's adapter has checked. A registration has no mark,
+so it is ours only by a name that this very store can have made: its VM is known, or it has our generation.
+"""
+
+from dataclasses import replace
+
+from shadow_autoscaler.core.draft import Draft
+from shadow_autoscaler.core.events import LeftoverRemoved, LeftoversListed, Runner, RunnersListed
+from shadow_autoscaler.core.intents import DeleteServer, RemoveLeftover, RemoveRunner
+from shadow_autoscaler.core.jobs import ForgeKind
+from shadow_autoscaler.core.leftovers import Leftover
+from shadow_autoscaler.core.machines import Server, ServerStatus
+from shadow_autoscaler.core.names import ours, vm_of_runner
+from shadow_autoscaler.core.state import Suspect
+
+BUSY_S = 900.0
+"""How long a forge's word that an unknown VM's runner is busy keeps its server."""
+
+
+def _twice(draft: Draft, what: str) -> bool:
+    """Whether this is the second look, long enough after the first; the next removal is as far away."""
+    known = draft.suspect(what)
+    if known is None:
+        draft.suspects[what] = Suspect(what, draft.now)
+        return False
+    if draft.now - known.since < draft.deployment.sweep_grace_s:
+        return False
+    draft.suspects[what] = replace(known, since=draft.now)
+    return True
+
+
+def forget_listed(draft: Draft, prefix: str, still: set[str]) -> None:
+    """Clear suspects that a complete list does not show any more."""
+    for what in tuple(draft.state.suspects):
+        if what.startswith(prefix) and what not in still:
+            draft.suspects[what] = None
+
+
+def unknown_server(draft: Draft, server: Server) -> None:
+    """A server with our mark that no live VM stands for."""
+    if server.status is ServerStatus.DELETING:
+        return
+    name = server.marks.get("vm") or server.name
+    busy = draft.suspect(f"busy:{name}")
+    if busy is not None and draft.now - busy.since < BUSY_S:
+        return
+    if _twice(draft, f"server:{server.server_id}"):
+        draft.emit(DeleteServer(name, server.server_id))
+        draft.note(name, f"server {server.server_id} has our mark and no VM: deleted")
+
+
+def on_runners(draft: Draft, event: RunnersListed) -> None:
+    """Remove registrations whose VM is gone or has another registration by now."""
+    still: set[str] = set()
+    for runner in event.runners:
+        what = f"runner:{event.forge}:{runner.system_id or runner.runner_id}"
+        if not _needless(draft, runner):
+            continue
+        if runner.busy:
+            name = f"busy:{vm_of_runner(runner.name)}"
+            draft.suspects[name] = Suspect(name, draft.now)
+            continue
+        still.add(what)
+        if _twice(draft, what):
+            draft.emit(RemoveRunner(ForgeKind(event.forge), runner.runner_id, runner.name, runner.system_id))
+            draft.note(runner.name, "registration without a VM: removed")
+    if event.complete:
+        forget_listed(draft, f"runner:{event.forge}:", still)
+
+
+def _needless(draft: Draft, runner: Runner) -> bool:
+    name = vm_of_runner(runner.name)
+    vm = draft.vm(name)
+    if vm is None:
+        return ours(draft.deployment, draft.state.counters, name)
+    return not vm.live or (vm.runner_name != runner.name and vm.asked_at is None)
+
+
+def on_leftovers(draft: Draft, event: LeftoversListed) -> None:
+    """Remove ports, volumes and addresses that outlived their server."""
+    still: set[str] = set()
+    for leftover in sorted(event.leftovers, key=_order):
+        vm = draft.vm(leftover.vm)
+        if vm is not None and vm.live:
+            continue
+        what = _name(leftover)
+        still.add(what)
+        if _twice(draft, what):
+            draft.emit(RemoveLeftover(leftover))
+    if event.complete:
+        forget_listed(draft, "leftover:", still)
+
+
+def _order(leftover: Leftover) -> tuple[int, str]:
+    return list(type(leftover.kind)).index(leftover.kind), leftover.leftover_id
+
+
+def _name(leftover: Leftover) -> str:
+    return f"leftover:{leftover.kind}:{leftover.leftover_id}"
+
+
+def on_leftover_removed(draft: Draft, event: LeftoverRemoved) -> None:
+    """A leftover is gone, or stays suspect."""
+    what = _name(event.leftover)
+    if event.fault:
+        draft.note(event.leftover.vm, f"{what} cannot be removed: {event.fault}")
+    elif draft.suspect(what) is not None:
+        draft.suspects[what] = None
+        draft.note(event.leftover.vm, f"{what} removed")

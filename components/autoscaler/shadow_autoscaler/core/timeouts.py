@@ -1,0 +1,180 @@
+"""What time alone brings about: time-outs, deadlines, calls to repeat, tombstones to forget."""
+
+from dataclasses import replace
+
+from shadow_autoscaler.core import closing, creation, rerun
+from shadow_autoscaler.core.binding import is_free
+from shadow_autoscaler.core.blockers import overdue
+from shadow_autoscaler.core.breaker import boot_failed
+from shadow_autoscaler.core.closing import close
+from shadow_autoscaler.core.draft import Draft
+from shadow_autoscaler.core.intake import ask
+from shadow_autoscaler.core.jobs import Job, JobStatus, Reclaim
+from shadow_autoscaler.core.machines import Cause, Phase, Vm
+from shadow_autoscaler.core.pools import Pool
+from shadow_autoscaler.core.windows import wanted
+
+OVERDUE_CHECK_S = 600.0
+"""Time between two questions about a job beyond its queue deadline."""
+UNPOOLED_DEADLINE_S = 86_400.0
+"""Age at which a job that no pool serves is asked about, so that its row does not stay for ever."""
+
+
+def on_tick(draft: Draft) -> None:
+    """Look at every live VM and every open job."""
+    for vm in tuple(draft.all_live()):
+        _look(draft, vm)
+    for pool in draft.deployment.pools:
+        _idle(draft, pool)
+    for job in tuple(draft.open_jobs()):
+        _job(draft, job)
+    _forget(draft)
+
+
+def _look(draft: Draft, vm: Vm) -> None:
+    pool = draft.pool_of(vm)
+    if vm.phase is Phase.CLOSING and pool is not None and _overstays(draft, vm, pool):
+        _force(draft, vm, pool)
+    elif vm.phase >= Phase.CLOSING:
+        closing.retry(draft, vm)
+    elif pool is None:
+        if vm.phase < Phase.BUSY:
+            close(draft, vm, Cause.DRAINED, f"pool {vm.pool} is not configured any more")
+    elif not _expired(draft, vm, pool):
+        creation.retry(draft, vm)
+        if vm.asked_at is not None and vm.retry_at is not None and vm.retry_at <= draft.now:
+            closing.deregister(draft, vm)
+
+
+def _expired(draft: Draft, vm: Vm, pool: Pool) -> bool:
+    """Give the VM up if one of its times has run out."""
+    now = draft.now
+    if vm.busy_at is not None:
+        if now - vm.busy_at > pool.job_deadline_s:
+            _deadline(draft, vm, pool)
+    elif vm.created_at is not None and now - vm.created_at > pool.max_lifetime_s:
+        close(draft, vm, Cause.LIFETIME, f"older than max_lifetime ({pool.max_lifetime_s:.0f} s)")
+    elif vm.phase < Phase.REGISTERING and vm.sent_at is not None and vm.retry_at is None:
+        _boot(draft, vm, pool, vm.sent_at)
+    elif vm.phase is Phase.REGISTERING:
+        _registering(draft, vm, pool)
+    elif vm.phase is Phase.READY and vm.job is not None:
+        _pickup(draft, vm, pool)
+    else:
+        return False
+    return (draft.vm(vm.name) or vm).phase >= Phase.CLOSING
+
+
+def _overstays(draft: Draft, vm: Vm, pool: Pool) -> bool:
+    """Whether a VM that is kept because its runner is busy has outlived its job's deadline."""
+    if vm.busy_at is not None:
+        return draft.now - vm.busy_at > pool.job_deadline_s
+    born = vm.created_at or vm.planned_at
+    return draft.now - born > pool.max_lifetime_s + pool.job_deadline_s
+
+
+def _force(draft: Draft, vm: Vm, pool: Pool) -> None:
+    text = f"kept as busy beyond job_deadline ({pool.job_deadline_s:.0f} s)"
+    draft.alarm(f"deadline:{vm.name}", f"VM {vm.name} is deleted: {text}")
+    closing.delete_dead(draft, vm)
+
+
+def _deadline(draft: Draft, vm: Vm, pool: Pool) -> None:
+    text = f"its job ran longer than job_deadline ({pool.job_deadline_s:.0f} s)"
+    draft.alarm(f"deadline:{vm.name}", f"VM {vm.name} is deleted: {text}; job {vm.job}")
+    close(draft, vm, Cause.JOB_DEADLINE, text)
+
+
+def _boot(draft: Draft, vm: Vm, pool: Pool, since: float) -> None:
+    if draft.now - since > pool.boot_timeout_s:
+        text = f"no request for a configuration within boot_timeout ({pool.boot_timeout_s:.0f} s)"
+        boot_failed(draft, vm, Cause.BOOT_TIMEOUT, f"{text}; last heard: {vm.detail or 'nothing'}")
+
+
+def _registering(draft: Draft, vm: Vm, pool: Pool) -> None:
+    since = vm.healthy_at or vm.planned_at
+    if draft.now - since > pool.boot_timeout_s:
+        detail = f"the forge gave it no configuration in time: {vm.detail or 'no answer'}"
+        boot_failed(draft, vm, Cause.REGISTRATION, detail)
+
+
+def _pickup(draft: Draft, vm: Vm, pool: Pool) -> None:
+    waited = draft.now - max(vm.ready_at or vm.asked_at or draft.now, _bound_at(draft, vm))
+    job = draft.job(vm.job)
+    if job is None:
+        return
+    if waited > pool.pickup_timeout_s:
+        text = f"online for {waited:.0f} s, and the forge gave it no job; has its runner group access?"
+        boot_failed(draft, vm, Cause.PICKUP_TIMEOUT, text)
+    elif waited > pool.pickup_timeout_s / 2 and draft.now - job.checked_at > pool.pickup_timeout_s / 2:
+        ask(draft, job)
+
+
+def _bound_at(draft: Draft, vm: Vm) -> float:
+    """A warm VM waits for its job's arrival, not from its own hand-over on."""
+    job = draft.job(vm.job)
+    return job.seen_at if job is not None else 0.0
+
+
+def _idle(draft: Draft, pool: Pool) -> None:
+    """Give up warm VMs beyond the wanted number that have been idle for long, the oldest first."""
+    free = [vm for vm in draft.live(pool.name) if is_free(vm)]
+    surplus = len(free) - wanted(pool, draft.now)
+    if surplus <= 0:
+        return
+    free.sort(key=lambda vm: (vm.planned_at, vm.name))
+    for vm in free[:surplus]:
+        if draft.now - (vm.ready_at or vm.planned_at) > pool.idle_timeout_s:
+            close(draft, vm, Cause.IDLE, "warm beyond the wanted number")
+
+
+def _job(draft: Draft, job: Job) -> None:
+    pool = draft.pool_of(job)
+    if job.reclaim is Reclaim.WAITS_FOR_RUN:
+        rerun.retry(draft, job)
+    elif draft.now - max(job.checked_at, job.seen_at) < OVERDUE_CHECK_S:
+        return
+    elif pool is not None and job.status is JobStatus.QUEUED:
+        if overdue(draft, job, pool):
+            ask(draft, job)
+    elif job.facts.partial or draft.now - job.facts.queued_at > UNPOOLED_DEADLINE_S:
+        ask(draft, job)
+
+
+def _forget(draft: Draft) -> None:
+    """Forget tombstones that no late delivery can ask for any more."""
+    before = draft.now - draft.deployment.tombstone_s
+    index = draft.state.index
+    for key in index.ended:
+        job = draft.job(key)
+        if job is None or (job.ended_at or 0.0) > before:
+            break
+        if job.reclaim is not Reclaim.WAITS_FOR_RUN:
+            draft.dropped_jobs.append(key)
+            _calm(draft, ("job", "vanished", "reclaim", "rerun"), str(key))
+    for name in index.gone:
+        vm = draft.vm(name)
+        if vm is None or (vm.deleted_at or 0.0) > before:
+            break
+        draft.dropped_vms.append(name)
+        _calm(draft, ("deadline", "delete", "deregister"), name)
+    _forget_busy(draft)
+
+
+def _calm(draft: Draft, kinds: tuple[str, ...], subject: str) -> None:
+    for kind in kinds:
+        draft.calm(f"{kind}:{subject}")
+
+
+def _forget_busy(draft: Draft) -> None:
+    for what, suspect in draft.state.suspects.items():
+        if what.startswith("busy:") and draft.now - suspect.since > OVERDUE_CHECK_S * 6:
+            draft.suspects[what] = None
+
+
+def drop_pool(draft: Draft, pool: str) -> None:
+    """Take the pool's idle VMs out of use; busy ones finish."""
+    draft.put_pool(replace(draft.pool_state(pool), drained=True))
+    for vm in tuple(draft.live(pool)):
+        if vm.phase < Phase.BUSY:
+            close(draft, vm, Cause.DRAINED, "pool drained by an operator")
