@@ -6,7 +6,7 @@ Positive is worse, whichever way the metric gets better: `sign` is +1 for lower-
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import expm1, inf, log, nextafter, sqrt
+from math import expm1, inf, log, nan, nextafter, sqrt
 from statistics import NormalDist, fmean, stdev
 
 from shadow_perfgate.decide import ranks
@@ -143,8 +143,8 @@ def cv(values: Sequence[float]) -> float:
 
 
 def as_share(shift_log: float) -> float:
-    """Return a shift on the log scale as a share: 0.05 for 5 % worse."""
-    return expm1(shift_log) if shift_log < 700 else inf
+    """Return a shift on the log scale as a share: 0.05 for 5 % worse; NaN for a bound that is none."""
+    return expm1(shift_log) if abs(shift_log) < 700 else nan
 
 
 def runs_needed(sigma: float, limit: float) -> int:

@@ -1,0 +1,44 @@
+"""Runs git and puts its complaints into words."""
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from shadow_perfgate.errors import StoreError
+
+
+class GitError(StoreError):
+    """Git refused; `stderr` is what it said."""
+
+    def __init__(self, arguments: Sequence[str], stderr: str) -> None:
+        super().__init__(f"git {' '.join(arguments[:3])}: {stderr.strip() or 'failed without a message'}")
+        self.stderr = stderr
+
+
+def git(
+    folder: Path, *arguments: str, stdin: bytes | None = None, environment: Mapping[str, str] | None = None
+) -> bytes:
+    """Return the standard output of a git command in `folder`; raise `GitError` when it fails."""
+    try:
+        ended = subprocess.run(
+            ["git", *arguments],
+            cwd=folder,
+            input=stdin,
+            capture_output=True,
+            check=False,
+            env={**os.environ, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", **(environment or {})},
+        )
+    except OSError as error:
+        raise StoreError(f"git cannot be started in {folder}: {error.strerror}; install git") from error
+    if ended.returncode != 0:
+        raise GitError(arguments, ended.stderr.decode(errors="replace"))
+    return ended.stdout
+
+
+def line(folder: Path, *arguments: str) -> str:
+    """Return the one line that a git command prints, or an empty text when it fails."""
+    try:
+        return git(folder, *arguments).decode().strip()
+    except StoreError:
+        return ""

@@ -1,0 +1,95 @@
+"""Sessions in a store: each a file of its own, found by what makes numbers comparable."""
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+from shadow_perfgate import codec
+from shadow_perfgate.baseline.store import ExistsError, Store
+from shadow_perfgate.errors import StoreError
+from shadow_perfgate.model import METRICSET_VERSION, Fingerprint, Session, Workload
+
+_TRIES = 5
+_TIME = "%Y%m%dT%H%M%SZ"
+_SHOWN = 12
+"""Digits of a commit in a file's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Where comparable sessions lie."""
+
+    project: str
+    branch: str
+    """`main`, or `mr/<number>`."""
+    fingerprint: str
+    workload: str
+
+    @classmethod
+    def of(cls, project: str, branch: str, fingerprint: Fingerprint, workload: Workload) -> "Key":
+        """Return the key of sessions measured like that."""
+        return cls(project, branch, fingerprint.digest, workload.digest)
+
+    @property
+    def prefix(self) -> str:
+        """Return the folder in the store, with a slash at the end."""
+        folder = branch_prefix(self.project, self.branch)
+        return f"{folder}{self.fingerprint}/{self.workload}/v{METRICSET_VERSION}/sessions/"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One session in a store, by its name alone."""
+
+    name: str
+
+    @property
+    def commit(self) -> str:
+        """Return the first digits of the commit that was measured."""
+        return self.name.rsplit("/", 1)[-1].split("-")[1]
+
+    @property
+    def time(self) -> datetime:
+        """Return when it was stored (UTC)."""
+        stamp = self.name.rsplit("/", 1)[-1].split("-")[0]
+        return datetime.strptime(stamp, _TIME).replace(tzinfo=UTC)
+
+
+def branch_prefix(project: str, branch: str) -> str:
+    """Return the folder of all sessions of a branch."""
+    return f"{quote(project or 'default', safe='')}/{quote(branch, safe='')}/"
+
+
+def append(store: Store, session: Session, branch: str, now: datetime) -> Session:
+    """Store `session` below `branch` and return it with its id; an existing one is never touched."""
+    key = Key.of(session.project, branch, session.fingerprint, session.workload)
+    commit = (session.commit or "unknown")[:_SHOWN]
+    for _ in range(_TRIES):
+        name = f"{now.strftime(_TIME)}-{commit}-{secrets.token_hex(4)}"
+        stored = replace(session, id=name, branch=branch, created=session.created or now.isoformat())
+        try:
+            store.create({f"{key.prefix}{name}.json": codec.dumps(stored).encode()})
+        except ExistsError:
+            continue
+        return stored
+    raise StoreError(
+        f"{key.prefix}: {_TRIES} new names were all taken; is the store's clock or listing broken?"
+    )
+
+
+def entries(store: Store, prefix: str) -> list[Entry]:
+    """Return the sessions below `prefix`, oldest first."""
+    found = [Entry(name) for name in store.names(prefix) if _is_session(name)]
+    return sorted(found, key=lambda entry: entry.name.rsplit("/", 1)[-1])
+
+
+def load(store: Store, found: Iterable[Entry]) -> list[Session]:
+    """Read sessions from the store, in the given order."""
+    return [codec.loads(content, name, own=True) for name, content in store.read(e.name for e in found)]
+
+
+def _is_session(name: str) -> bool:
+    stem = name.rsplit("/", 1)[-1]
+    return stem.endswith(".json") and stem.count("-") == 2
