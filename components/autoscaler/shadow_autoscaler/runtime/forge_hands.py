@@ -38,9 +38,6 @@ class ForgeHands:
     def register(self, intent: Register) -> Outcome:
         """Mint the configuration of a VM that waits for it, if there still is work for it."""
         vm = self._wanted(intent)
-        if vm is not None and vm.job is not None:
-            self._check(vm.job)
-            vm = self._wanted(intent)
         pool = self.engine.deployment.pool(vm.pool) if vm else None
         if vm is None or pool is None:
             return Done(then=lambda: self.handover.fail(intent.vm))
@@ -95,14 +92,9 @@ class ForgeHands:
 
     def _wanted(self, intent: Register) -> Vm | None:
         vm = self.engine.read(lambda state: state.vms.get(intent.vm))
-        return vm if vm is not None and vm.phase is Phase.REGISTERING else None
-
-    def _check(self, key: JobKey) -> None:
-        try:
-            event = self._seen(key)
-        except PortError:
-            return  # not knowing is no reason to leave a job without its runner
-        self.engine.handle(event)
+        if vm is None or vm.asked_at is None or vm.phase > Phase.READY:
+            return None
+        return vm if vm.runner_name == intent.runner_name else None
 
     def _seen(self, key: JobKey) -> Event:
         facts = self.forges[key.forge].job(key)

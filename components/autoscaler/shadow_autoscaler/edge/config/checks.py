@@ -111,11 +111,11 @@ def _github(section: GitHub) -> Iterator[Fault]:
         yield Fault("github", f"got {got}", "one of them", "give app_id and private_key, or token")
     if section.app_id and not section.private_key:
         yield Fault("github.private_key", "missing", "a secret's name", "add it: app_id needs the App's key")
-    if section.scope == "repository" and not section.repositories:
-        yield Fault("github.repositories", "missing", "at least one", "name them, or take scope organization")
+    if section.runners == "repository" and not section.repositories:
+        yield Fault("github.repositories", "missing", "at least one", "name them")
     for index, name in enumerate(section.repositories):
-        if name.count("/") != 1:
-            yield Fault(f"github.repositories[{index}]", f"got {name!r}", "owner/name", "write the owner too")
+        if "/" in name:
+            yield Fault(f"github.repositories[{index}]", f"got {name!r}", "a name", "leave the owner out")
 
 
 def _gitlab(section: GitLab, pools: Sequence[tuple[int, Pool]]) -> Iterator[Fault]:

@@ -2,13 +2,13 @@
 
 import re
 from typing import Annotated
-from zoneinfo import available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|h|d)$")
-SECRET_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_./-]{0,127}$")
+SECRET_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
 _SECRET_ITSELF = re.compile(r"^(gh[a-z]_|github_pat_|gl[a-z]+-|whsec_|-----BEGIN)")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
@@ -26,8 +26,10 @@ def seconds(value: object) -> object:
 
 
 def _known_timezone(name: str) -> str:
-    if name not in available_timezones():
-        raise ValueError("expected a name of the IANA time zone database, such as Europe/Paris")
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError("a name of the IANA time zone database, such as Europe/Paris") from None
     return name
 
 
@@ -35,7 +37,7 @@ def _secret_name(name: str) -> str:
     if _SECRET_ITSELF.match(name):
         raise PydanticCustomError("secret_itself", "the name of a secret, not the secret itself")
     if not SECRET_NAME.match(name):
-        raise PydanticCustomError("secret_name", "the name of a secret: letters, digits and _ . / -")
+        raise PydanticCustomError("secret_name", "the name of a secret: letters, digits and _ . -")
     return name
 
 

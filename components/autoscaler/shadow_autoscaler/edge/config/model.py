@@ -66,9 +66,9 @@ class GitHub(Section):
     owner: Text
     """Organisation, or user who owns `repositories`."""
     repositories: tuple[Text, ...] = ()
-    """`owner/name` of each repository to watch; all that the App sees when empty."""
-    scope: Literal["organization", "repository"] = "organization"
-    """Where runners are registered."""
+    """Names, without the owner, of the repositories to serve; all of the organisation when empty."""
+    runners: Literal["organization", "repository"] = "organization"
+    """Where runners are registered; with each repository is the only way for a user's own."""
     base_url: Address = "https://api.github.com"
     """Address of the REST API; `https://HOST/api/v3` for an Enterprise server."""
     app_id: str = ""
@@ -81,8 +81,10 @@ class GitHub(Section):
     """Secret with a token, instead of an App."""
     webhook_secret: SecretName
     """Secret of the webhook; two values during a rotation."""
-    hook_id: Annotated[int, Field(ge=1)] | None = None
-    """Webhook of the organisation, for redelivery of missed events; an App's own hook needs none."""
+    webhook_url: Address | None = None
+    """Where the webhook leads, to find missed events; `callback_url` with `/webhook/github` if left out."""
+    ca_file: str = ""
+    """Certificates of an Enterprise server's own authority."""
 
 
 class GitLab(Section):
@@ -107,6 +109,8 @@ class OpenStack(Section):
 
     cloud: Text
     """Entry of clouds.yaml."""
+    clouds_file: str = ""
+    """Path of clouds.yaml; the SDK's usual places when empty."""
     region: str = ""
     """Region; the entry's own when empty."""
     image: Text
@@ -119,10 +123,14 @@ class OpenStack(Section):
     """Keypair for SSH; none when empty."""
     volume: Volume | None = None
     """Boot volume; the flavor's own disk when left out."""
-    microversion: Annotated[str, Field(pattern=r"^2\.\d+$")] = "2.79"
-    """Compute API microversion; lowered to what the cloud knows."""
+    microversion: Annotated[str, Field(pattern=r"^2\.(79|8\d|90)$")] = "2.90"
+    """Highest compute API microversion, 2.79 to 2.90; lowered to what the cloud knows."""
     config_drive: bool = False
     """Whether metadata also comes on a disk."""
+    unlock: bool = False
+    """Whether a lock is taken off a server in order to delete it."""
+    force_delete_after: Annotated[int, Field(ge=0)] = 0
+    """Ordinary deletions of one server before it is deleted by force; 0 never forces."""
 
 
 class Intervals(Section):
@@ -159,6 +167,8 @@ class Config(Section):
     """Secret that opens `/metrics`; open to all who reach the server when left out."""
     listen: Listen = Listen()
     """Where the server answers."""
+    consoles: str = ""
+    """Folder in which the console logs of VMs that failed in boot are kept; they are not kept when empty."""
     store: Store
     """Where the state lies."""
     queue: Queue | None = None

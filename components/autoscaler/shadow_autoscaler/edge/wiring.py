@@ -1,0 +1,102 @@
+"""Puts the whole autoscaler together from a configuration file."""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from shadow_autoscaler.core.decide import decide
+from shadow_autoscaler.core.machines import Vm
+from shadow_autoscaler.edge import adapters
+from shadow_autoscaler.edge.config import Config
+from shadow_autoscaler.edge.logs import Redactor
+from shadow_autoscaler.ports import Secrets, Store
+from shadow_autoscaler.runtime import tickets
+from shadow_autoscaler.runtime.engine import Engine, Observer
+from shadow_autoscaler.runtime.reads import Pace
+from shadow_autoscaler.runtime.service import Service, World
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What every command and function needs."""
+
+    config: Config
+    folder: Path
+    """Where relative paths count from."""
+    secrets: Secrets
+    store: Store
+    redactor: Redactor
+
+    @classmethod
+    def of(cls, config: Config, folder: Path, redactor: Redactor | None = None) -> "Base":
+        """Open store and secrets of a configuration."""
+        redactor = redactor or Redactor()
+        secrets = adapters.secrets(config, folder, redactor)
+        return cls(config, folder, secrets, adapters.store(config, folder), redactor)
+
+    def templates(self) -> Mapping[str, str]:
+        """Return the user-data template of each pool."""
+        return {
+            pool.name: pool.template(self.folder).read_text(encoding="utf-8") for pool in self.config.pools
+        }
+
+
+def world(base: Base, templates: Mapping[str, str]) -> World:
+    """Return the adapters of a configuration."""
+    config = base.config
+    pace = config.intervals
+    return World(
+        cloud=adapters.cloud(config),
+        forges=adapters.forges(config, base.secrets),
+        translate=adapters.translators(config),
+        user_data=_user_data(base, templates),
+        keep_console=consoles(base.folder / config.consoles) if config.consoles else _no_console,
+        pace=Pace(**dict(pace)),
+    )
+
+
+def service(
+    base: Base,
+    *,
+    observers: tuple[Observer, ...] = (),
+    outside: World | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Service:
+    """Return the machine, not yet started; `outside` replaces the adapters, in tests."""
+    templates = base.templates()
+    engine = Engine(
+        base.store, adapters.deployment(base.config, templates), decide, clock, observers=observers
+    )
+    return Service(engine, outside or world(base, templates), owner())
+
+
+def owner() -> str:
+    """Return a name of this process that no other has."""
+    return f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
+
+
+def consoles(folder: Path) -> Callable[[str, str], None]:
+    """Return what keeps a failed VM's console log, as one file per VM for the operator alone."""
+
+    def keep(vm: str, text: str) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / f"{vm}.log"
+        path.touch(mode=0o600)
+        path.write_text(text, encoding="utf-8")
+
+    return keep
+
+
+def _no_console(_vm: str, _text: str) -> None:
+    return
+
+
+def _user_data(base: Base, templates: Mapping[str, str]) -> Callable[[Vm], str]:
+    def render(vm: Vm) -> str:
+        key = base.secrets.get(base.config.callback_key)[0]
+        return tickets.render(templates[vm.pool], vm=vm.name, key=key, callback_url=base.config.callback_url)
+
+    return render
