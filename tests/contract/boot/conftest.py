@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "guests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "unit/gpu_runners_boot"))
 
 from lab import Lab
 

@@ -82,6 +82,18 @@ done
     "sleep": "",
     "journalctl": "echo 'FATAL: unable to load config'",
     "hostname": "echo shadow-gpu-runner-01",
+    "useradd": "",
+    "usermod": "",
+    "chown": "",
+    "getent": "exit 2",
+    "setpriv": """
+while [ "${1#--}" != "$1" ]; do
+  case $1 in --reuid | --regid) shift ;; esac
+  shift
+done
+exec "$@"
+""",
+    "gitlab-runner": "",
 }
 _HEAD = '#!/bin/bash\nprintf \'%s\\n\' "$(basename "$0") $*" >>"$FIXTURE/calls"\n'
 
@@ -131,11 +143,11 @@ class Machine:
         """Return the place of `path` below the root."""
         return self.folder / "root" / path
 
-    def run(self, script: str = "boot.sh") -> subprocess.CompletedProcess[str]:
+    def run(self, script: str = "boot.sh", **environment: str) -> subprocess.CompletedProcess[str]:
         """Play a script to its end."""
         env_lines = boot_files.boot_env(self.settings) + "SHADOW_GPU_COMMAND_TIMEOUT_S=1\n"
         self.put("etc/shadow-runner/boot.env", env_lines)
-        return self._bash([str(self._scripts() / script)])
+        return self._bash([str(self._scripts() / script)], **environment)
 
     def shell(self, line: str, *parts: str) -> subprocess.CompletedProcess[str]:
         """Run one line of bash after sourcing `parts` of the boot folder."""
@@ -161,13 +173,13 @@ class Machine:
     def _scripts(self) -> Path:
         return Path(boot.__file__).parent
 
-    def _bash(self, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    def _bash(self, arguments: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
         env = {
             "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
             "FIXTURE": str(self.folder / "fixture"),
             "SHADOW_ROOT": str(self.folder / "root"),
             "SHADOW_CONSOLE": str(self.folder / "console"),
-        }
+        } | environment
         return subprocess.run(
             ["/bin/bash", *arguments], env=env, capture_output=True, text=True, check=False, timeout=60
         )

@@ -15,10 +15,13 @@ SCRIPTS = (
 )
 """Names of the scripts, in the order in which a reader should meet them."""
 
+JOB_SCRIPTS = ("job.sh", "once.sh", "controller.py")
+"""What a machine that runs one job has in place of boot.sh, guard.sh and runner.sh."""
+
 SCRIPT_FOLDER = "/opt/shadow-runner"
 """Where they lie on the machine."""
 
 
 def script(name: str) -> str:
-    """Return the text of the script `name`, one of `SCRIPTS`."""
+    """Return the text of the script `name`, one of `SCRIPTS` or `JOB_SCRIPTS`."""
     return resources.files(__name__).joinpath(name).read_text("utf-8")

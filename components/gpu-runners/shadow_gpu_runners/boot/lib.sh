@@ -30,6 +30,12 @@ report() {
   if ! printf '%s\n' "$line" 2>/dev/null >>"$SHADOW_CONSOLE"; then
     printf '%s\n' "$line"
   fi
+  on_report "$1" "$2"
+}
+
+# on_report STATUS REASON: hook of job.sh, which tells its controller too.
+on_report() {
+  return 0
 }
 
 # waiting REASON: report only when the reason differs from the last one, so that a long wait is one line.

@@ -6,6 +6,7 @@ import argparse
 import base64
 import binascii
 import json
+import os
 import signal
 import sys
 import threading
@@ -185,7 +186,8 @@ def _now() -> str:
 def main(arguments: list[str]) -> int:
     """Read the options, run."""
     parser = argparse.ArgumentParser(prog="run.sh")
-    parser.add_argument("--jitconfig")
+    # As the real one does with all of ACTIONS_RUNNER_INPUT_*: an option that jobs do not inherit.
+    parser.add_argument("--jitconfig", default=os.environ.pop("ACTIONS_RUNNER_INPUT_JITCONFIG", None))
     parser.add_argument("--once", action="store_true")
     options = parser.parse_args(arguments)
     try:
