@@ -150,7 +150,7 @@ def _at(document: dict[str, Any], pointer: str) -> Any:
     for part in pointer.strip("/").split("/"):
         name = part.replace("~1", "/").replace("~0", "~")
         try:
-            found = found[int(name)] if isinstance(found, list) else found[name]
+            found = found[name] if hasattr(found, "keys") else found[int(name)]
         except (KeyError, TypeError, IndexError, ValueError):
             return None
     return found
