@@ -2,6 +2,7 @@
 
 import ssl
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -51,13 +52,27 @@ class Connection:
     """CA bundle (PEM) beside the system's own; `SSL_CERT_FILE` works, too."""
     transport: "httpx.BaseTransport | None" = None
     """Instead of the network, for tests."""
+    clock: Callable[[], float] = time.monotonic
+    """By what pauses are measured."""
 
     def client(self, auth: "Auth") -> "Client":
         """Return a client; githubkit is loaded now."""
         from shadow_autoscaler.adapters.github_sdk import Client  # noqa: PLC0415 - takes 0.7 s and 25 MiB
 
-        verify = ssl.create_default_context(cafile=self.ca_file) if self.ca_file else True
-        return Client(auth, self.base_url, timeout_s=self.timeout_s, verify=verify, transport=self.transport)
+        return Client(
+            auth, self.base_url, timeout_s=self.timeout_s, verify=self._verify(), transport=self.transport
+        )
+
+    def _verify(self) -> "ssl.SSLContext | bool":
+        if not self.ca_file:
+            return True
+        context = ssl.create_default_context()
+        try:
+            context.load_verify_locations(self.ca_file)
+        except OSError as error:
+            text = f"CA bundle {self.ca_file} cannot be used: {error}; give a readable PEM file"
+            raise PortError(Failure(FailureKind.CONFIG, clip(text))) from None
+        return context
 
 
 class CallError(PortError):
@@ -74,7 +89,7 @@ class GitHubClient:
 
     connection: Connection
     credential: Credential
-    brake: Brake = field(default_factory=Brake)
+    brake: Brake = field(init=False)
     _clients: "list[Client]" = field(default_factory=list["Client"])
     _secret: tuple[str, ...] = ()
     _known: OrderedDict[str, tuple[str, Any, bool]] = field(
@@ -82,6 +97,10 @@ class GitHubClient:
     )
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _writing: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        """Measure pauses by the connection's clock."""
+        self.brake = Brake(clock=self.connection.clock)
 
     def get(self, path: str, read: Callable[[Any], T], **params: str | int) -> T:
         """Read one thing; an answer that has not changed since costs nothing of the hourly limit."""

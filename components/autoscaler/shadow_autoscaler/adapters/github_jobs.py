@@ -86,7 +86,7 @@ def repositories(client: GitHubClient, owner: str, most: int) -> list[str]:
 def rerun(client: GitHubClient, key: JobKey, run_id: int) -> RerunOutcome:
     """Run the failed jobs of a run again, unless its attempt is not the job's any more.
 
-    A lost answer or a person may have started the next attempt: that is a success, and no second call is made.
+    A lost answer or a person may have started the next attempt: that is a success, without a second call.
     """
     run = _run(client, key.project, run_id)
     if run is None:

@@ -143,7 +143,7 @@ def _fault(minted: _Minted, wish: Wish, group: int) -> Failure | None:
         return Failure(FailureKind.TRANSIENT, text)
     if minted.runner.runner_group_id not in {None, group}:
         text = (
-            f"generate-jitconfig: {wish.name} is in runner group {minted.runner.runner_group_id}, not {group}; "
+            f"generate-jitconfig: {wish.name} is in group {minted.runner.runner_group_id}, not {group}; "
             "it was removed again, since other repositories might have used it"
         )
         return Failure(FailureKind.CONFIG, text)
@@ -196,7 +196,7 @@ def _delete(client: GitHubClient, path: str) -> Removal:
         if error.status == HTTPStatus.NOT_FOUND:
             return Removal.GONE
         if error.status == HTTPStatus.UNPROCESSABLE_ENTITY:
-            # GitHub has no other reason to refuse it: the runner is running a job, or is just being given one.
+            # GitHub has no other reason to refuse: the runner runs a job, or is just being given one.
             return Removal.BUSY
         raise
     return Removal.GONE
