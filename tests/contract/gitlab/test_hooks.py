@@ -166,7 +166,7 @@ def test_resend_and_test_calls(server: Server, project: Project, receiver: Recei
     assert server.api("POST", f"{base}/test/push_events").status_code == 201
     first, body = receiver.raw()
     event = server.api("GET", f"{base}/events").json()[0]
-    assert (event["response_status"], event["trigger"]) == ("200", "push_events")
+    assert (event["response_status"], event["trigger"]) == ("200", "push_hooks")
     resent = server.api("POST", f"{base}/events/{event['id']}/resend")
     assert (resent.status_code, resent.json()) == (201, {"response_status": 200})
     second, again = receiver.raw()

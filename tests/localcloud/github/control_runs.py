@@ -28,7 +28,10 @@ def push_files(gate: Gate, request: Request, body: Doc) -> Answer:
 
 
 def start_run(gate: Gate, request: Request, body: Doc) -> Answer:
-    """Start a run of a workflow text: `{repository, workflow, path, event, branch, inputs}`."""
+    """Start a run of a workflow text: `{repository, workflow, path, event, branch, inputs, …}`.
+
+    `head_repository` is where the code comes from, if it is a fork.
+    """
     repo = _repository(gate, body)
     path = body.get("path", ".github/workflows/ci.yml")
     branch = str(body.get("branch", repo["default_branch"]))
@@ -41,6 +44,8 @@ def start_run(gate: Gate, request: Request, body: Doc) -> Answer:
         "actor_id": _actor(gate, repo),
         "inputs": body.get("inputs", {}),
     }
+    if "head_repository" in body:
+        trigger["head_repo_id"] = _repository(gate, {"repository": body["head_repository"]})["id"]
     try:
         run = runs.start(gate.sim, repo, path, text, trigger)
     except WorkflowError as error:

@@ -72,8 +72,14 @@ def run(sim: Simulator, doc: Doc) -> Doc:
         "workflow_url": f"{base}/actions/workflows/{doc['workflow_id']}",
         "head_commit": head_commit(sim, doc),
         "repository": payloads.repository_lite(sim, repo),
-        "head_repository": payloads.repository_lite(sim, repo),
+        "head_repository": _head_repository(sim, doc),
     }
+
+
+def _head_repository(sim: Simulator, doc: Doc) -> Doc | None:
+    """Where the code comes from: a fork for a pull request from one, nothing once it is deleted."""
+    found = accounts.repository_by_id(sim, doc.get("head_repo_id", doc["repo_id"]))
+    return None if found is None else payloads.repository_lite(sim, found)
 
 
 def head_commit(sim: Simulator, doc: Doc) -> Doc:

@@ -51,6 +51,7 @@ def record(sim: Simulator, repo: Doc, path: str, spec: Doc, trigger: Doc) -> Doc
         "head_sha": trigger["sha"],
         "base_branch": trigger.get("base_branch", ""),
         "pull_number": trigger.get("pull_number"),
+        "head_repo_id": trigger.get("head_repo_id", repo["id"]),
         "inputs": trigger.get("inputs", {}),
         "display_title": trigger.get("title") or workflow["name"],
         "run_number": workflow["runs"],

@@ -163,6 +163,21 @@ def paged(call: Call, rows: Sequence[Row], show: Callable[[Row], Any]) -> Respon
     return JSONResponse([show(row) for row in chosen], headers=headers)
 
 
+def keyset(call: Call, rows: Sequence[Row], show: Callable[[Row], Any]) -> Response:
+    """One page of a list by `id`, newest first, that goes on after the last one shown."""
+    size = min(max(call.params.integer("per_page", 20) or 20, 1), 100)
+    before = call.params.integer("id_before")
+    call.params.check()
+    left = [row for row in rows if before is None or row["id"] < before]
+    chosen = left[:size]
+    headers: dict[str, str] = {}
+    if len(left) > size:
+        url = call.request.url.include_query_params(id_before=chosen[-1]["id"])
+        base = call.instance.settings.url + call.request.url.path
+        headers["Link"] = f'<{base}?{url.query}>; rel="next"'
+    return JSONResponse([show(row) for row in chosen], headers=headers)
+
+
 def _links(call: Call, page: int, pages: int, size: int) -> str:
     base = call.instance.settings.url + call.request.url.path
     url = call.request.url.replace_query_params()

@@ -217,7 +217,7 @@ def _event(row: Row) -> Row:
         "created_at", "internal_error_message",
     )  # fmt: skip
     return {key: row[key] for key in keys} | {
-        "trigger": row["trigger_name"],
+        "trigger": row["trigger_name"].removesuffix("_events") + "_hooks",
         "request_data": json.loads(row["request_data"]),
     }
 

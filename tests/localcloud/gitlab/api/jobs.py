@@ -7,7 +7,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 
 from localcloud.gitlab import hook_payloads, jobs, present
 from localcloud.gitlab.access import DEVELOPER
-from localcloud.gitlab.api.core import Api, Call, paged
+from localcloud.gitlab.api.core import Api, Call, keyset, paged
 from localcloud.gitlab.clock import seconds_between
 from localcloud.gitlab.errors import not_found
 from localcloud.gitlab.instance import Instance, project_url
@@ -84,7 +84,8 @@ def index(call: Call) -> Any:
         for row in call.store.find("jobs", project_id=project["id"])
         if not scope or row["status"] in scope
     ]
-    return paged(call, rows[::-1], lambda row: shown(call.instance, row))
+    cut = keyset if call.params.text("pagination") == "keyset" else paged
+    return cut(call, rows[::-1], lambda row: shown(call.instance, row))
 
 
 @api.get("/job")
