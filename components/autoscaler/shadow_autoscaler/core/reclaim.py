@@ -53,10 +53,21 @@ def lost(draft: Draft, vm: Vm, how: str) -> Vm:
 def _judge_late(draft: Draft, vm: Vm) -> Vm:
     job = draft.job(vm.job)
     late = vm.runner_ended_at is None and vm.cause is Cause.JOB_DONE and vm.phase is Phase.CLOSING
-    if late and job is not None and has_failed(job) and was_reclaimed(draft, vm):
+    if late and job is not None and has_failed(job) and was_reclaimed(draft, vm) and _due(draft, job, vm):
         job_lost(draft, job, Cause.RECLAIMED, "its VM was gone when it failed")
         return draft.put_vm(replace(vm, cause=Cause.RECLAIMED))
     return vm
+
+
+def _due(draft: Draft, job: Job, vm: Vm) -> bool:
+    """Whether the job ended when its VM may have been taken already; an earlier failure is its own."""
+    since = vm.active_at or vm.created_at or vm.planned_at
+    due = (
+        since + draft.deployment.spot_min_uptime_s
+        if vm.reclaim_at is None
+        else vm.reclaim_at - NOTICE_SLACK_S
+    )
+    return (job.facts.finished_at or draft.now) >= due
 
 
 def was_reclaimed(draft: Draft, vm: Vm) -> bool:
