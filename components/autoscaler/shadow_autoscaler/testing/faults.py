@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter, defaultdict, deque
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -48,6 +48,8 @@ class FaultPlan:
         self.failed: Counter[str] = Counter()
         self.on = True
         """False ends all drawn faults, so that a test can watch everything settle."""
+        self.hook: Callable[[str, str], None] = lambda _verb, _moment: None
+        """Called `before` and `after` the effect of every call; may raise."""
         self._random = random.Random(seed)  # noqa: S311 (test data)
         self._script: dict[str, deque[Fault]] = defaultdict(deque)
 
@@ -59,11 +61,13 @@ class FaultPlan:
     def call(self, verb: str, *, writes: bool = True) -> Generator[None]:
         """Stand around the effect of a call and fail before or after it, or not at all."""
         self.calls[verb] += 1
+        self.hook(verb, "before")
         fault = self._next(verb, writes=writes)
         if fault is not None and not fault.after:
             self.failed[verb] += 1
             raise PortError(fault.failure)
         yield
+        self.hook(verb, "after")
         if fault is not None:
             self.failed[verb] += 1
             raise PortError(fault.failure)
