@@ -16,7 +16,7 @@ def is_free(vm: Vm) -> bool:
 
 def bind(draft: Draft, job: Job, vm: Vm) -> None:
     """Mean a VM for a waiting job."""
-    draft.put_job(replace(job, vm=vm.name, reason=""))
+    draft.put_job(replace(job, vm=vm.name))
     draft.put_vm(replace(vm, job=job.key))
 
 

@@ -30,7 +30,7 @@ def _charge_job(draft: Draft, vm: Vm, pool: Pool, detail: str) -> None:
     job = draft.job(vm.job)
     if job is None or job.status >= JobStatus.RUNNING:
         return
-    job = replace(job, failures=job.failures + 1)
+    job = replace(job, failures=job.failures + 1, reason=detail)
     over = job.failures - pool.boot_tries
     if over >= 0:
         job = replace(job, not_before=draft.now + pool.breaker_s * (over + 1))

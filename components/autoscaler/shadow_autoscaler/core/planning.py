@@ -23,11 +23,11 @@ def plan(draft: Draft) -> None:
     for pool in draft.deployment.pools:
         mend(draft, pool)
         _serve_from_free(draft, pool)
+    _trim_released(draft)
     _create_for_backlog(draft)
     for pool in draft.deployment.pools:
         if pool.idle:
             _warm(draft, pool)
-    _trim_released(draft)
 
 
 def _serve_from_free(draft: Draft, pool: Pool) -> None:

@@ -1,0 +1,139 @@
+"""What VMs cost, by job, pool and day (UTC), and what the same work would have cost on-demand.
+
+A VM is billed per minute begun, from the moment when the cloud took the create call until it is gone,
+whatever its state: a stopped server costs as much as a running one. The comparison takes the same minutes at
+the pool's on-demand price, without VMs lost to reclaims: their work would not have been done twice.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from shadow_autoscaler.core.jobs import JobKey
+from shadow_autoscaler.core.machines import Cause, Market, Vm
+from shadow_autoscaler.core.pools import Deployment
+
+MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """A sum over VMs."""
+
+    vms: int = 0
+    minutes: float = 0.0
+    eur: float = 0.0
+    on_demand_eur: float = 0.0
+    """The same work on-demand."""
+    lost_minutes: float = 0.0
+    """Minutes of jobs that a reclaim threw away."""
+    idle_minutes: float = 0.0
+    """Minutes without a job: boot, warm time, failed VMs, removal."""
+
+    def __add__(self, other: "Bill") -> "Bill":
+        return Bill(
+            self.vms + other.vms,
+            self.minutes + other.minutes,
+            self.eur + other.eur,
+            self.on_demand_eur + other.on_demand_eur,
+            self.lost_minutes + other.lost_minutes,
+            self.idle_minutes + other.idle_minutes,
+        )
+
+    @property
+    def saved_eur(self) -> float:
+        """What was saved; negative where spot came out dearer."""
+        return self.on_demand_eur - self.eur
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Bills by what they are for."""
+
+    total: Bill = field(default_factory=Bill)
+    by_job: Mapping[JobKey, Bill] = field(default_factory=dict[JobKey, Bill])
+    """Jobs that had a VM; failed and warm VMs are in pool and day only."""
+    by_pool: Mapping[str, Bill] = field(default_factory=dict[str, Bill])
+    by_day: Mapping[str, Bill] = field(default_factory=dict[str, Bill])
+    """By day, such as 2026-11-30; a VM over midnight is in both, its minutes where they fell."""
+
+
+def ledger(vms: Iterable[Vm], deployment: Deployment, now: float) -> Ledger:
+    """Add up what the VMs have cost so far."""
+    total, by_job, by_pool, by_day = Bill(), dict[JobKey, Bill](), dict[str, Bill](), dict[str, Bill]()
+    for vm in vms:
+        minutes = billed_minutes(vm, now)
+        if not minutes:
+            continue
+        bill = bill_of(vm, deployment, now)
+        total += bill
+        by_pool[vm.pool] = by_pool.get(vm.pool, Bill()) + bill
+        if vm.job is not None and vm.busy_at is not None:
+            by_job[vm.job] = by_job.get(vm.job, Bill()) + bill
+        for day, share in _days(vm.created_at or now, minutes):
+            by_day[day] = by_day.get(day, Bill()) + _share(bill, share)
+    return Ledger(total, by_job, by_pool, by_day)
+
+
+def billed_minutes(vm: Vm, now: float) -> int:
+    """Return the minutes billed for a VM so far; 0 for one that never had a server."""
+    if vm.created_at is None:
+        return 0
+    end = now if vm.deleted_at is None else vm.deleted_at
+    return max(1, math.ceil((end - vm.created_at) / MINUTE))
+
+
+def bill_of(vm: Vm, deployment: Deployment, now: float) -> Bill:
+    """Return one VM's bill."""
+    minutes = billed_minutes(vm, now)
+    if not minutes:
+        return Bill()
+    worked = _worked_minutes(vm, now)
+    lost = worked if vm.cause is Cause.RECLAIMED else 0.0
+    needed = 0.0 if vm.cause in {Cause.RECLAIMED, Cause.SPOT_CAPACITY} else float(minutes)
+    return Bill(
+        vms=1,
+        minutes=minutes,
+        eur=minutes * vm.eur_per_hour / 60.0,
+        on_demand_eur=needed * _on_demand_price(vm, deployment) / 60.0,
+        lost_minutes=lost,
+        idle_minutes=max(0.0, minutes - worked),
+    )
+
+
+def _worked_minutes(vm: Vm, now: float) -> float:
+    if vm.busy_at is None:
+        return 0.0
+    ends = [at for at in (vm.runner_ended_at, vm.ended_at, vm.deleted_at, now) if at is not None]
+    return max(0.0, min(ends) - vm.busy_at) / MINUTE
+
+
+def _on_demand_price(vm: Vm, deployment: Deployment) -> float:
+    """Return the price of the next on-demand rung, or the VM's own where the pool has none."""
+    pool = deployment.pool(vm.pool)
+    if vm.market is Market.ON_DEMAND or pool is None:
+        return vm.eur_per_hour
+    rungs = [rung for rung in pool.ladder[vm.rung :] if rung.market is Market.ON_DEMAND]
+    return rungs[0].eur_per_hour if rungs else vm.eur_per_hour
+
+
+def _days(start: float, minutes: int) -> Iterable[tuple[str, float]]:
+    begin = datetime.fromtimestamp(start, UTC)
+    end = begin + timedelta(minutes=minutes)
+    while begin < end:
+        midnight = (begin + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+        part = min(midnight, end) - begin
+        yield f"{begin:%Y-%m-%d}", part / timedelta(minutes=minutes)
+        begin = midnight
+
+
+def _share(bill: Bill, share: float) -> Bill:
+    return Bill(
+        bill.vms,
+        bill.minutes * share,
+        bill.eur * share,
+        bill.on_demand_eur * share,
+        bill.lost_minutes * share,
+        bill.idle_minutes * share,
+    )
