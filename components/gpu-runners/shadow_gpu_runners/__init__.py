@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shadow_gpu_runners._boot_args import BootArgs, RepositoryArgs
+    from shadow_gpu_runners.autoscaler import (
+        Autoscaler,
+        AutoscalerArgs,
+        AutoscalerTlsArgs,
+        AutoscalerVolumeArgs,
+    )
     from shadow_gpu_runners.github_runner_group import GitHubRunnerGroup, GitHubRunnerGroupArgs
     from shadow_gpu_runners.github_webhook import GitHubWebhookArgs
     from shadow_gpu_runners.gitlab_runner import GitLabRunner, GitLabRunnerArgs
@@ -18,6 +24,10 @@ if TYPE_CHECKING:
     from shadow_gpu_runners.ssh_key import SshKey, SshKeyArgs
 
 __all__ = [
+    "Autoscaler",
+    "AutoscalerArgs",
+    "AutoscalerTlsArgs",
+    "AutoscalerVolumeArgs",
     "BootArgs",
     "BootVolumeArgs",
     "EgressRuleArgs",
@@ -42,6 +52,7 @@ __all__ = [
 
 _MODULES = {
     "_boot_args": ("BootArgs", "RepositoryArgs"),
+    "autoscaler": ("Autoscaler", "AutoscalerArgs", "AutoscalerTlsArgs", "AutoscalerVolumeArgs"),
     "github_runner_group": ("GitHubRunnerGroup", "GitHubRunnerGroupArgs"),
     "github_webhook": ("GitHubWebhookArgs",),
     "gitlab_runner": ("GitLabRunner", "GitLabRunnerArgs"),

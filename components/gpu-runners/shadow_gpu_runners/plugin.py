@@ -9,6 +9,7 @@ from pulumi import provider
 from pulumi.provider import ConstructResult, server
 from pulumi.provider.experimental.component import ComponentProvider
 
+from shadow_gpu_runners.autoscaler import Autoscaler
 from shadow_gpu_runners.github_runner_group import GitHubRunnerGroup
 from shadow_gpu_runners.gitlab_runner import GitLabRunner
 from shadow_gpu_runners.gpu_flavors import GpuFlavors
@@ -21,6 +22,7 @@ NAME = "shadow-gpu-runners"
 """Name of the package, of the plugin and of the distribution."""
 
 COMPONENTS: list[type[pulumi.ComponentResource]] = [
+    Autoscaler,
     GitHubRunnerGroup,
     GitLabRunner,
     GpuFlavors,

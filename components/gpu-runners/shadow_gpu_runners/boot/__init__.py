@@ -18,10 +18,13 @@ SCRIPTS = (
 JOB_SCRIPTS = ("job.sh", "once.sh", "controller.py")
 """What a machine that runs one job has in place of boot.sh, guard.sh and runner.sh."""
 
+SERVE_SCRIPTS = ("serve.sh", "lib.sh", "packages.sh", "metadata.sh", "secrets.sh", "service.sh")
+"""What the controller of the autoscaler has."""
+
 SCRIPT_FOLDER = "/opt/shadow-runner"
 """Where they lie on the machine."""
 
 
 def script(name: str) -> str:
-    """Return the text of the script `name`, one of `SCRIPTS` or `JOB_SCRIPTS`."""
+    """Return the text of the script `name`, one of the tuples above."""
     return resources.files(__name__).joinpath(name).read_text("utf-8")

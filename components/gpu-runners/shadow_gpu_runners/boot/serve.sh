@@ -1,0 +1,38 @@
+#!/bin/bash
+# Turns a fresh machine into the autoscaler's controller: data volume, Python packages with checked hashes, a hardened
+# service, TLS in front of it. Safe to run again.
+set -euo pipefail
+set +x
+shopt -s nullglob
+umask 022
+
+HERE=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+for part in lib packages metadata secrets service; do
+  # shellcheck source=/dev/null
+  . "${HERE}/${part}.sh"
+done
+trap 'on_exit "$?"' EXIT
+
+keep_runner_off() {
+  return 0 # a controller that cannot start is restarted by systemd, or is off already
+}
+
+main() {
+  run_alone
+  load_settings
+  load_service_settings
+  report ok "boot of $(hostname)"
+  install_packages
+  mount_data
+  make_service_user
+  install_service
+  place_files
+  reject_metadata_for_the_service
+  remove_secrets
+  start_service
+  start_tls
+  begin ready
+  report ok "controller answers at ${SHADOW_CALLBACK}"
+}
+
+main
