@@ -1,9 +1,10 @@
 """Builds the adapters that a configuration names. Each is imported only when it is used."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 from shadow_autoscaler.core.jobs import ForgeKind
 from shadow_autoscaler.core.pools import Deployment
@@ -15,6 +16,9 @@ from shadow_autoscaler.ports import Cloud, Forge, Queue, Secrets, Store
 from shadow_autoscaler.runtime.inbox import Translate
 
 # ruff: noqa: PLC0415 -- an AWS function must not load the SDKs that another function needs
+
+
+Names = Callable[[], Iterable[str]]
 
 
 class WatchedSecrets:
@@ -42,12 +46,9 @@ def secrets(config: Config, folder: Path, redactor: Redactor) -> Secrets:
         from shadow_autoscaler.adapters.local_secrets import EnvironmentSecrets
 
         return WatchedSecrets(EnvironmentSecrets(section.prefix), redactor)
-    import boto3
-
     from shadow_autoscaler.adapters.aws_secrets import AwsSecrets
 
-    client = boto3.client("secretsmanager", region_name=section.region or None)
-    return WatchedSecrets(AwsSecrets(client, section.prefix), redactor)
+    return WatchedSecrets(AwsSecrets(_aws("secretsmanager", section.region), section.prefix), redactor)
 
 
 def store(config: Config, folder: Path) -> Store:
@@ -56,24 +57,18 @@ def store(config: Config, folder: Path) -> Store:
         from shadow_autoscaler.adapters.sqlite_store import SqliteStore
 
         return SqliteStore(folder / config.store.path)
-    import boto3
-
     from shadow_autoscaler.adapters.dynamodb_store import DynamoStore
 
-    client = boto3.client("dynamodb", region_name=config.store.region or None)
-    return DynamoStore(client, config.store.table)
+    return DynamoStore(_aws("dynamodb", config.store.region), config.store.table)
 
 
 def queue(config: Config) -> Queue | None:
     """Return the queue between the functions, if there is one."""
     if config.queue is None:
         return None
-    import boto3
-
     from shadow_autoscaler.adapters.sqs_queue import SqsQueue
 
-    client = boto3.client("sqs", region_name=config.queue.region or None)
-    return SqsQueue(client, config.queue.url)
+    return SqsQueue(_aws("sqs", config.queue.region), config.queue.url)
 
 
 def cloud(config: Config) -> Cloud:
@@ -115,13 +110,13 @@ def cloud(config: Config) -> Cloud:
     return OpenStackCloud(settings)
 
 
-def forges(config: Config, source: Secrets) -> Mapping[ForgeKind, Forge]:
-    """Return the forges that are served."""
+def forges(config: Config, source: Secrets, names: Names) -> Mapping[ForgeKind, Forge]:
+    """Return the forges that are served; `names` gives the names of all registrations ever made."""
     found: dict[ForgeKind, Forge] = {}
     if config.github:
         found[ForgeKind.GITHUB] = _github(config, config.github, source)
     if config.gitlab:
-        found[ForgeKind.GITLAB] = _gitlab(config, config.gitlab, source)
+        found[ForgeKind.GITLAB] = _gitlab(config, config.gitlab, source, names)
     return found
 
 
@@ -157,6 +152,14 @@ def reader(source: Secrets, name: str) -> Callable[[], str]:
     return lambda: source.get(name)[0]
 
 
+def _aws(service: str, region: str) -> Any:
+    import boto3
+
+    # Some hundred overloads, one per service, tell a type checker nothing about a name that varies.
+    make = cast("Callable[..., Any]", boto3.client)  # pyright: ignore[reportUnknownMemberType]
+    return make(service, region_name=region or None)
+
+
 def _github(config: Config, section: GitHub, source: Secrets) -> Forge:
     from shadow_autoscaler.adapters.github import Account, App, Connection, GitHubForge, Token
 
@@ -180,5 +183,20 @@ def _github(config: Config, section: GitHub, source: Secrets) -> Forge:
     )
 
 
-def _gitlab(config: Config, section: GitLab, source: Secrets) -> Forge:
-    raise NotImplementedError
+def _gitlab(config: Config, section: GitLab, source: Secrets, names: Names) -> Forge:
+    from shadow_autoscaler.adapters.gitlab import GitLabForge, RunnerToken
+
+    tokens = {
+        pool: RunnerToken(reader(source, secret), section.runner_ids.get(pool))
+        for pool, secret in section.runner_tokens.items()
+    }
+    return GitLabForge(
+        token=reader(source, section.token),
+        projects=section.projects,
+        runner_tokens=tokens,
+        url=section.url,
+        name_prefix=config.name_prefix,
+        names=names,
+        webhook_url=section.webhook_url or f"{config.callback_url.rstrip('/')}/webhook/gitlab",
+        ca_file=section.ca_file,
+    )

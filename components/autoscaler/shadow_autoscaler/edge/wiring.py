@@ -9,6 +9,8 @@ from pathlib import Path
 
 from shadow_autoscaler.core.decide import decide
 from shadow_autoscaler.core.machines import Vm
+from shadow_autoscaler.core.names import runner_name
+from shadow_autoscaler.core.state import State
 from shadow_autoscaler.edge import adapters
 from shadow_autoscaler.edge.config import Config
 from shadow_autoscaler.edge.logs import Redactor
@@ -44,13 +46,13 @@ class Base:
         }
 
 
-def world(base: Base, templates: Mapping[str, str]) -> World:
+def world(base: Base, templates: Mapping[str, str], names: adapters.Names) -> World:
     """Return the adapters of a configuration."""
     config = base.config
     pace = config.intervals
     return World(
         cloud=adapters.cloud(config),
-        forges=adapters.forges(config, base.secrets),
+        forges=adapters.forges(config, base.secrets, names),
         translate=adapters.translators(config),
         user_data=_user_data(base, templates),
         keep_console=consoles(base.folder / config.consoles) if config.consoles else _no_console,
@@ -70,7 +72,13 @@ def service(
     engine = Engine(
         base.store, adapters.deployment(base.config, templates), decide, clock, observers=observers
     )
-    return Service(engine, outside or world(base, templates), owner())
+    return Service(engine, outside or world(base, templates, lambda: engine.read(_registrations)), owner())
+
+
+def _registrations(state: State) -> list[str]:
+    return [
+        runner_name(vm.name, number) for vm in state.vms.values() for number in range(1, vm.registrations + 1)
+    ]
 
 
 def owner() -> str:

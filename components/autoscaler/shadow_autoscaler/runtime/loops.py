@@ -20,6 +20,12 @@ class Loop:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
+    @property
+    def dead(self) -> bool:
+        """Whether the thread has ended though nobody stopped it."""
+        started = self._thread.ident is not None
+        return started and not self._thread.is_alive() and not self._stopping.is_set()
+
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()

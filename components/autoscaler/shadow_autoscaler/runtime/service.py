@@ -90,6 +90,10 @@ class Service:
             self.lease.give_back()
         return all(ended)
 
+    def dead_loops(self) -> list[str]:
+        """Return the names of loops that have ended though nobody stopped them."""
+        return [loop.name for loop in self._loops if loop.dead]
+
     def wake_inbox(self) -> None:
         """Say that something was written to the inbox."""
         self._inbox_loop.wake()

@@ -102,6 +102,12 @@ class GitLab(Section):
     """Secret of signed hooks, `whsec_…`."""
     runner_tokens: Annotated[dict[str, SecretName], Field(default_factory=dict[str, str])]
     """For each pool, the secret with its runner's authentication token, `glrt-…`."""
+    runner_ids: Annotated[dict[str, int], Field(default_factory=dict[str, int])]
+    """For each pool, its runner's ID; asked for when left out."""
+    webhook_url: Address | None = None
+    """Where the webhook leads, to find missed events; `callback_url` with `/webhook/gitlab` if left out."""
+    ca_file: str = ""
+    """Certificates of an instance's own authority."""
 
 
 class OpenStack(Section):

@@ -1,0 +1,1 @@
+"""What people see: the same facts for the page, its JSON and the command line."""

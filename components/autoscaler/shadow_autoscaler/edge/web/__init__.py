@@ -1,0 +1,1 @@
+"""The HTTP server: webhooks, the VM protocol, health, metrics and the status page."""
