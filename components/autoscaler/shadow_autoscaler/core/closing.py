@@ -106,7 +106,8 @@ def gone(draft: Draft, vm: Vm) -> None:
     draft.calm(f"delete:{vm.name}")
     draft.calm(f"deregister:{vm.name}")
     draft.note(vm.name, "gone")
-    _lift_quota_pauses(draft)
+    if vm.server_id and vm.cause is not Cause.QUOTA:
+        _lift_quota_pauses(draft)
 
 
 def _lift_quota_pauses(draft: Draft) -> None:
