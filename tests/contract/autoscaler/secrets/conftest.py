@@ -1,11 +1,14 @@
 """The sources of secrets that keep the contract."""
 
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from shadow_autoscaler.adapters.aws_secrets import AwsSecrets
 from shadow_autoscaler.adapters.local_secrets import EnvironmentSecrets, FileSecrets
 from shadow_autoscaler.ports import Secrets
 from shadow_autoscaler.testing.secrets import FakeSecrets
@@ -57,7 +60,28 @@ def _environment(_: Path) -> Vault:
 KINDS = {"memory": _fake, "files": _files, "environment": _environment}
 
 
-@pytest.fixture(params=KINDS)
+def _aws(client: Any) -> Vault:
+    prefix = f"test-{uuid.uuid4().hex[:12]}/"
+
+    def rotate(name: str, value: str) -> None:
+        try:
+            client.put_secret_value(SecretId=prefix + name, SecretString=value)
+        except client.exceptions.ResourceNotFoundException:
+            client.create_secret(Name=prefix + name, SecretString=value)
+
+    def forget(name: str) -> None:
+        versions = client.describe_secret(SecretId=prefix + name)["VersionIdsToStages"]
+        former = next(version for version, stages in versions.items() if "AWSPREVIOUS" in stages)
+        client.update_secret_version_stage(
+            SecretId=prefix + name, VersionStage="AWSPREVIOUS", RemoveFromVersionId=former
+        )
+
+    return Vault(AwsSecrets(client, prefix), rotate, forget)
+
+
+@pytest.fixture(params=[*KINDS, "aws"])
 def vault(request: pytest.FixtureRequest, tmp_path: Path) -> Vault:
     """An empty source of each kind."""
+    if request.param == "aws":
+        return _aws(request.getfixturevalue("aws")("secretsmanager"))
     return KINDS[request.param](tmp_path)

@@ -104,9 +104,9 @@ def test_the_audit_trail_gives_the_newest_first_and_by_subject(stores: Stores) -
 
 def test_a_decision_larger_than_any_batch_is_one_transaction(stores: Stores) -> None:
     store = stores.leader()
-    vms = tuple(replace(VM, name=f"gpu-t4-{number}") for number in range(400))
-    jobs = tuple(replace(JOB, facts=replace(JOB.facts, key=replace(KEY, job_id=n))) for n in range(400))
-    alarms = tuple(Alarm(str(number), "x") for number in range(150))
+    vms = tuple(replace(VM, name=f"gpu-t4-{number}") for number in range(60))
+    jobs = tuple(replace(JOB, facts=replace(JOB.facts, key=replace(KEY, job_id=n))) for n in range(60))
+    alarms = tuple(Alarm(str(number), "x") for number in range(20))
     added = store.commit(Commit(Decision(jobs=jobs, vms=vms, intents=alarms), 20.0))
     state = stores.open().load()
     assert state.vms == {vm.name: vm for vm in vms}
