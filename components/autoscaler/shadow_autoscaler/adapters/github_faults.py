@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import httpx
-from githubkit.exception import RequestError, RequestFailed
+from githubkit.exception import RequestFailed
 
 from shadow_autoscaler.adapters.http_text import clip, message_of, reset_in, seconds_until
 from shadow_autoscaler.core.faults import Failure, FailureKind
@@ -42,9 +42,8 @@ class Fault:
 
 def fault_of(error: Exception, call: str, *, write: bool) -> Fault:
     """Classify what githubkit raised at `call`, such as `POST /orgs/acme/…`."""
-    cause: object = error
-    if isinstance(error, RequestError) and not isinstance(error, RequestFailed):
-        cause = getattr(error, "exc", error)
+    # githubkit wraps what httpx, the signing of tokens and a failed sign-in raise, and keeps it as the cause.
+    cause = error if isinstance(error, RequestFailed) else error.__cause__ or error
     if isinstance(cause, RequestFailed):
         return _answered(cause.response.raw_response, call, write=write)
     if isinstance(cause, httpx.TransportError):

@@ -59,7 +59,7 @@ class Client(GitHub[Any]):
         self, method: str, path: str, params: Mapping[str, Any], headers: Mapping[str, str], body: object
     ) -> httpx.Response:
         """Send once; raises what githubkit, httpx or the signing of tokens raise."""
-        ask = self.request  # pyright: ignore[reportUnknownMemberType] - an argument that we don't use
+        ask = self.request  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         return ask(method, path, params=params, headers=headers, json=body).raw_response
 
     def sign_out(self) -> None:

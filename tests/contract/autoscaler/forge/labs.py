@@ -4,7 +4,7 @@ import base64
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import httpx
@@ -31,7 +31,7 @@ DEPLOYMENT = "contract"
 def pool(kind: ForgeKind, **change: Any) -> Pool:
     """A pool that takes the labs' jobs."""
     rung = Rung("edge-preemptible-c4m16-gpu-2000-1", Market.SPOT)
-    return Pool(**{"name": "p1", "forge": kind, "labels": LABELS, "ladder": (rung,), "max": 3} | change)
+    return replace(Pool("p1", kind, LABELS, (rung,), 3), **change)
 
 
 def new_name() -> str:
@@ -42,8 +42,12 @@ def new_name() -> str:
 class Lab(Protocol):
     """What a contract test does to the world."""
 
-    forge: Forge
     kind: ForgeKind
+
+    @property
+    def forge(self) -> Forge:
+        """The forge under test."""
+        ...
 
     def queue(self, count: int = 1) -> list[JobKey]:
         """Have so many jobs of one run wait."""
@@ -246,10 +250,11 @@ class FakeLab:
     kind: ForgeKind
     clock: VirtualClock = field(default_factory=VirtualClock)
     runs: int = 0
+    forge: FakeForge = field(init=False)
 
     def __post_init__(self) -> None:
         make = FakeGitHub if self.kind is ForgeKind.GITHUB else FakeGitLab
-        self.forge: FakeForge = make(self.clock, prefix=PREFIX)
+        self.forge = make(self.clock, prefix=PREFIX)
 
     def queue(self, count: int = 1) -> list[JobKey]:
         """Submit jobs of one run; they end when they are told to."""
