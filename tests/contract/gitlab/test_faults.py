@@ -31,6 +31,13 @@ def test_a_cut_connection(own_server: Server) -> None:
     assert own_server.api("GET", "/user").status_code == 200
 
 
+def test_a_connection_cut_after_the_work(own_server: Server) -> None:
+    own_server.sim("POST", "/faults", path="/projects$", method="POST", kind="reset_after", times=1)
+    with pytest.raises(httpx.TransportError):
+        own_server.api("POST", "/projects", json={"name": "kept"})
+    assert [found["name"] for found in own_server.api("GET", "/projects?search=kept").json()] == ["kept"]
+
+
 def test_an_expired_token_fault(own_server: Server) -> None:
     own_server.sim("POST", "/faults", kind="token_expired", times=1)
     answer = own_server.api("GET", "/user")

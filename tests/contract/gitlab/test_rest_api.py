@@ -36,6 +36,22 @@ def test_a_bearer_token_works_too(server: Server) -> None:
     assert httpx.get(f"{server.url}/api/v4/user", headers=headers).json()["username"] == "root"
 
 
+def test_jobs_by_keyset_go_on_where_the_page_ended(server: Server) -> None:
+    number = server.seed({".gitlab-ci.yml": "many: {script: [a], parallel: 5}"})
+    query = {"pagination": "keyset", "order_by": "id", "sort": "desc", "per_page": 2}
+    first = server.api("GET", f"/projects/{number}/jobs", params=query)
+    pages = [[job["id"] for job in first.json()]]
+    server.sim("POST", f"/jobs/{pages[0][0]}/finish", status="success")
+    while "next" in first.links:
+        following = httpx.URL(first.links["next"]["url"])
+        first = server.api("GET", f"/projects/{number}/jobs", params=dict(following.params))
+        pages.append([job["id"] for job in first.json()])
+    assert [len(page) for page in pages] == [2, 2, 1]
+    numbers = [job for page in pages for job in page]
+    assert numbers == sorted(numbers, reverse=True)
+    assert "x-page" not in first.headers
+
+
 def test_a_stranger_sees_no_private_project(server: Server, project: Project) -> None:
     stranger = server.user("stranger")
     response = server.api("GET", f"/projects/{project.id}", token=stranger)

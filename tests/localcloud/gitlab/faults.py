@@ -8,7 +8,7 @@ from localcloud.gitlab.errors import ApiError
 from localcloud.gitlab.instance import Instance
 from localcloud.gitlab.store import Row
 
-KINDS = ("http", "reset", "token_expired", "hook_lost", "hook_doubled", "hook_delayed")
+KINDS = ("http", "reset", "reset_after", "token_expired", "hook_lost", "hook_doubled", "hook_delayed")
 FIELDS = {"method", "path", "status", "body", "headers", "delay_s", "times", "kind", "event"}
 
 

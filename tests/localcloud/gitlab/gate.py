@@ -59,6 +59,9 @@ class Gate:
             await asyncio.sleep(fault.delay_s)
         if fault.kind == "reset":
             _abort(send)
+        elif fault.kind == "reset_after":
+            await self.app(scope, receive, _sink)
+            _abort(send)
         elif fault.kind == "token_expired":
             await _answer(noting, 401, EXPIRED, {})
         elif fault.status:
@@ -92,6 +95,10 @@ async def _answer(send: Send, status: int, body: Any, headers: dict[str, str]) -
     encoded = [(name.encode(), value.encode()) for name, value in pairs.items()]
     await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": content})
+
+
+async def _sink(_: Message) -> None:
+    """Let an answer get lost."""
 
 
 def _abort(send: Send) -> None:
