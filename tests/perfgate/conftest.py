@@ -30,11 +30,14 @@ class Gate:
 
     def __call__(self, *arguments: str | Path, **environment: str) -> Result:
         """Run the command line and return how it ended."""
+        # The lock that keeps two measurements apart lies in the folder for temporary files.
+        scratch = self.folder.parent / "scratch"
+        scratch.mkdir(exist_ok=True)
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("CI_", "GITHUB_", "GITLAB_"))}
         ended = subprocess.run(
             [sys.executable, "-m", "shadow_perfgate", *map(str, arguments)],
             cwd=self.folder,
-            env={**kept, "COLUMNS": "200", **environment},
+            env={**kept, "COLUMNS": "200", "TMPDIR": str(scratch), **environment},
             capture_output=True,
             text=True,
             check=False,
@@ -59,7 +62,9 @@ class Gate:
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Gate:
-    return Gate(tmp_path)
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return Gate(folder)
 
 
 @pytest.fixture

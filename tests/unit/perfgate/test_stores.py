@@ -9,8 +9,9 @@ from pathlib import Path
 
 import boto3
 import pytest
-from gate_sessions import B7, latency
 from moto.server import ThreadedMotoServer
+
+from gate_sessions import B7, latency
 from shadow_perfgate.baseline.ancestry import Ancestry, of
 from shadow_perfgate.baseline.choose import choose
 from shadow_perfgate.baseline.git_branch import GitBranchStore
@@ -135,10 +136,10 @@ def test_s3_that_ignores_conditions_is_noticed(bucket: str, s3_endpoint: str) ->
 
 def test_s3_errors_name_the_call_and_the_remedy(bucket: str, s3_endpoint: str) -> None:
     missing = S3Store.connect(f"{bucket}-none", "p", {"endpoint": s3_endpoint})
-    with pytest.raises(StoreError, match="PutObject: NoSuchBucket.*check bucket, region"):
+    with pytest.raises(StoreError, match=r"PutObject: NoSuchBucket.*check bucket, region"):
         missing.create({"a.json": b"x"})
     nowhere = S3Store.connect(bucket, "p", {"endpoint": "http://127.0.0.1:9"})
-    with pytest.raises(StoreError, match="ListObjectsV2.*endpoint"):
+    with pytest.raises(StoreError, match=r"ListObjectsV2.*endpoint"):
         nowhere.names("")
 
 

@@ -9,7 +9,12 @@ from shadow_perfgate import __version__
 from shadow_perfgate.errors import PerfgateError
 
 COMMANDS: dict[str, str] = {
+    "gate": "gate",
+    "run": "run",
     "compare": "compare",
+    "baseline": "baseline",
+    "history": "history",
+    "report": "report",
     "metrics": "metrics",
 }
 """Sub-command → module below `shadow_perfgate.cli` whose `command` it is."""

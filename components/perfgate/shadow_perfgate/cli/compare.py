@@ -23,9 +23,10 @@ def command(base: Path, candidate: Path, config_path: Path | None, reports: Path
     from shadow_perfgate import compare, config  # noqa: PLC0415 - loaded when called
     from shadow_perfgate.report import files, terminal  # noqa: PLC0415
 
-    decision = compare.compare(base, candidate, config.load(config_path), options.today())
+    settings = config.load(config_path)
+    decision = compare.compare(base, candidate, settings, options.today())
     compare.ensure_compared(decision.workloads)
     terminal.show(decision, options.console())
     if reports is not None:
-        files.write_all(decision, reports)
+        files.write_all(decision, reports, settings.path)
     sys.exit(decision.verdict.exit_code)

@@ -43,6 +43,10 @@ class Config:
         """Return `session` with the meaning that perfgate.toml gives to the user's own metrics."""
         return replace(session, metrics=tuple(self.specs.get(spec.name, spec) for spec in session.metrics))
 
+    def labelled(self, session: Session) -> Session:
+        """Return `session` described, and with this project's name when it has none."""
+        return replace(self.describe(session), project=self.project or session.project)
+
 
 def load(path: Path | None) -> Config:
     """Read `path`, or perfgate.toml in the current folder if there; without either, the defaults hold."""

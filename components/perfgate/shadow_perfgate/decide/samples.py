@@ -65,7 +65,7 @@ def collect(base: Session, candidate: Session, rules: Rules) -> Iterator[Samples
     """Yield every metric that both sides have, gated ones first, in the session's order."""
     old, new = _named(base, rules), _named(candidate, rules)
     found = [_samples(old[name], new[name], base, candidate, rules) for name in new if name in old]
-    yield from sorted((s for s in found if s.base and s.candidate), key=lambda s: s.role is not Role.GATE)
+    yield from sorted(filter(_comparable, found), key=lambda s: s.role is not Role.GATE)
 
 
 def _named(session: Session, rules: Rules) -> dict[str, MetricSpec]:
@@ -110,6 +110,8 @@ def _in_unit(spec: MetricSpec, unit: str) -> MetricSpec:
     )
 
 
-def rankable(samples: Samples) -> bool:
-    """Tell whether a metric is noisy, so that ranks decide on it, or has a rule of its own."""
-    return samples.spec.kind is Kind.SAMPLED and samples.spec.direction is not Direction.EQUAL
+def _comparable(samples: Samples) -> bool:
+    """Tell whether both sides have values, and none that says "not measured" (a zero latency)."""
+    values = (*samples.base, *samples.candidate)
+    least = 0 if samples.spec.kind is Kind.SAMPLED else -1
+    return bool(samples.base and samples.candidate) and min(values) > least

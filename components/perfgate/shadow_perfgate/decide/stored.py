@@ -1,7 +1,7 @@
 """Stage 1: a few runs of the candidate against stored sessions of main. It may pass, it never blocks.
 
-Stored sessions were measured on other days, so the spread between sessions is part of the uncertainty; with few
-sessions it is itself uncertain, which Student's t accounts for.
+Stored sessions were measured on other days, so the spread between sessions is part of the uncertainty; with
+few sessions it is itself uncertain, which Student's t accounts for.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from shadow_perfgate.decide.student import t_quantile
 from shadow_perfgate.decide.verdict import Finding, MetricDecision, Verdict, WorkloadDecision
 from shadow_perfgate.decide.workload import leaks
 from shadow_perfgate.model import Session
-from shadow_perfgate.text import number, percent, quantity, share
+from shadow_perfgate.text import percent, quantity, share
 
 LEAST_SESSIONS = 3
 """Sessions below which the spread between sessions is not known well enough to pass on."""
@@ -104,12 +104,3 @@ def _change(typical: Sequence[float], newest: Samples) -> tuple[float, float]:
     between = stdev(typical) ** 2 * (1 + 1 / len(typical))
     within = stdev(values) ** 2 / len(values) if len(values) > 1 else 0.0
     return change, t_quantile(1 - MOST_PASSES, len(typical) - 1) * sqrt(between + within)
-
-
-def effective_limit(limit: float, typical: Sequence[float]) -> str:
-    """Return the smallest change that stored sessions could tell from their own spread, in words."""
-    if len(typical) < LEAST_SESSIONS:
-        return f"unknown: {len(typical)} sessions, {LEAST_SESSIONS} needed"
-    logs = [log(value) for value in typical]
-    spread = t_quantile(0.99, len(logs) - 1) * stdev(logs) * sqrt(1 + 1 / len(logs))
-    return f"{number(100 * max(limit, as_share(spread)))} %"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from shadow_perfgate.decide.rules import Role, Rules
 from shadow_perfgate.decide.verdict import Finding, Verdict
-from shadow_perfgate.model import Direction, Kind, MetricSpec, Session
+from shadow_perfgate.model import Kind, MetricSpec, Session
 from shadow_perfgate.units import convertible
 
 INVALID = Verdict.INVALID
@@ -84,25 +84,28 @@ def _same_meaning(old: MetricSpec, new: MetricSpec) -> Iterable[Finding]:
 
 
 def _values(base: Session, candidate: Session, rules: Rules) -> Iterable[Finding]:
-    del rules
+    workload = candidate.workload.name
     for side, session in (("base", base), ("candidate", candidate)):
         if not session.runs:
             yield Finding("empty", INVALID, f"{side} has no runs; expected at least one")
         found = {spec.name: spec for spec in session.metrics}
         for place, run in enumerate(session.runs):
             for name, value in run.metrics.items():
-                yield from _value(f"{side}: runs[{place}].metrics.{name}", found[name], value)
+                gated = rules.threshold(found[name], workload).role is Role.GATE
+                yield from _value(f"{side}: runs[{place}].metrics.{name}", found[name], value, gated=gated)
 
 
-def _value(where: str, spec: MetricSpec, value: float) -> Iterable[Finding]:
+def _value(where: str, spec: MetricSpec, value: float, *, gated: bool) -> Iterable[Finding]:
     if value - value != 0:
         yield Finding("value", INVALID, f"{where}: got {value}, expected a finite number")
     elif value < 0 or (value == 0 and spec.kind is Kind.SAMPLED):
         remedy = "a zero says that nothing was measured; drop the run and say why in `discarded`"
         least = "above 0" if spec.kind is Kind.SAMPLED else "0 or more"
-        yield Finding(
-            "value", INVALID, f"{where}: got {value:g} {spec.unit}, expected a value {least}; {remedy}"
-        )
+        text = f"{where}: got {value:g} {spec.unit}, expected a value {least}"
+        if gated:
+            yield Finding("value", INVALID, f"{text}; {remedy}")
+        elif spec.kind is not Kind.SAMPLED or value < 0:
+            yield Finding("odd", None, f"{text}; the metric is only observed and was left out")
 
 
 def _same_output(base: Session, candidate: Session, rules: Rules) -> Iterable[Finding]:
@@ -130,8 +133,3 @@ def specs(session: Session, rules: Rules) -> dict[str, MetricSpec]:
     """Return the meaning of each metric that the session's runs have, under its present name."""
     used = {name for run in session.runs for name in run.metrics}
     return {rules.aliases.get(s.name, s.name): s for s in session.metrics if s.name in used}
-
-
-def workload_equal(spec: MetricSpec) -> bool:
-    """Tell whether a metric says that the work was the same, rather than how well it was done."""
-    return spec.direction is Direction.EQUAL

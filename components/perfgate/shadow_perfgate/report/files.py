@@ -1,11 +1,45 @@
-"""Writes every report of a decision into one folder."""
+"""Writes every report of a decision into one folder, and the job's summary where the forge wants it."""
 
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from shadow_perfgate.baseline.history import Line
 from shadow_perfgate.decide.verdict import Decision
+from shadow_perfgate.model import Direction
+from shadow_perfgate.report import data, gitlab, html, junit, markdown, trackers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SUMMARY_LIMIT = 1_000_000
+"""Bytes; GitHub drops a step's summary above 1 MiB."""
 
 
-def write_all(decision: Decision, folder: Path) -> None:
-    """Write the reports; existing ones are replaced."""
+def write_all(
+    decision: Decision, folder: Path, config: Path, history: list[Line] | None = None
+) -> list[Path]:
+    """Write the reports into `folder`, replacing earlier ones, and return their paths."""
+    forms: dict[str, Callable[[], str]] = {
+        "decision.json": lambda: data.dumps(decision),
+        "report.md": lambda: markdown.render(decision, limit=SUMMARY_LIMIT),
+        "report.html": lambda: html.render(decision, history or []),
+        "junit.xml": lambda: junit.render(decision),
+        "metrics.txt": lambda: gitlab.metrics(decision),
+        "codequality.json": lambda: gitlab.code_quality(decision, config),
+        "benchmark-smaller.json": lambda: trackers.github_action_benchmark(decision, Direction.LOWER),
+        "benchmark-bigger.json": lambda: trackers.github_action_benchmark(decision, Direction.HIGHER),
+        "bencher.json": lambda: trackers.bencher(decision),
+    }
     folder.mkdir(parents=True, exist_ok=True)
-    del decision
+    for name, render in forms.items():
+        (folder / name).write_text(render(), encoding="utf-8")
+    return [folder / name for name in forms]
+
+
+def job_summary(decision: Decision) -> None:
+    """Append the report to the summary of GitHub's job, when there is one."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(markdown.render(decision, limit=SUMMARY_LIMIT // 4))

@@ -1,0 +1,94 @@
+"""What the CI job knows about the change under test, from GitLab's or GitHub's environment."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The job this process runs in; all empty outside CI."""
+
+    provider: str = ""
+    """`gitlab`, `github` or empty."""
+    project: str = ""
+    branch: str = ""
+    """Branch of a branch pipeline; empty for merge requests."""
+    default_branch: str = ""
+    commit: str = ""
+    request: str = ""
+    """Number of the merge or pull request; empty for none."""
+    target: str = ""
+    """Branch that the request goes to."""
+    base: str = ""
+    """Commit of the target branch that the request is compared with, as the forge names it."""
+    url: str = ""
+    runner: str = ""
+    attempt: int = 1
+
+    def session_fields(self) -> dict[str, str]:
+        """Return what a session keeps of the job."""
+        pairs = {"provider": self.provider, "url": self.url, "runner": self.runner, "request": self.request}
+        return {key: value for key, value in pairs.items() if value}
+
+
+def detect(environment: Mapping[str, str]) -> Job:
+    """Return the job that `environment` describes."""
+    if environment.get("GITLAB_CI"):
+        return _gitlab(environment)
+    if environment.get("GITHUB_ACTIONS"):
+        return _github(environment)
+    return Job()
+
+
+def _gitlab(e: Mapping[str, str]) -> Job:
+    request = e.get("CI_MERGE_REQUEST_IID", "")
+    return Job(
+        provider="gitlab",
+        project=e.get("CI_PROJECT_PATH", ""),
+        branch="" if request else e.get("CI_COMMIT_BRANCH", ""),
+        default_branch=e.get("CI_DEFAULT_BRANCH", ""),
+        commit=e.get("CI_COMMIT_SHA", ""),
+        request=request,
+        target=e.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", ""),
+        base=e.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
+        url=e.get("CI_JOB_URL", ""),
+        runner=e.get("CI_RUNNER_DESCRIPTION", e.get("CI_RUNNER_ID", "")),
+    )
+
+
+def _github(e: Mapping[str, str]) -> Job:
+    event = _event(e.get("GITHUB_EVENT_PATH", ""))
+    pull = _text(event, "pull_request", "number")
+    server, project = e.get("GITHUB_SERVER_URL", ""), e.get("GITHUB_REPOSITORY", "")
+    attempt = e.get("GITHUB_RUN_ATTEMPT", "1")
+    return Job(
+        provider="github",
+        project=project,
+        branch="" if pull else e.get("GITHUB_REF_NAME", ""),
+        default_branch=_text(event, "repository", "default_branch"),
+        commit=e.get("GITHUB_SHA", ""),
+        request=pull,
+        target=e.get("GITHUB_BASE_REF", ""),
+        base=_text(event, "pull_request", "base", "sha"),
+        url=f"{server}/{project}/actions/runs/{e.get('GITHUB_RUN_ID', '')}",
+        runner=e.get("RUNNER_NAME", ""),
+        attempt=int(attempt) if attempt.isdecimal() else 1,
+    )
+
+
+def _text(event: Any, *keys: str) -> str:
+    """Return the value at a path of keys as text, empty when it is not there."""
+    for key in keys:
+        event = cast("dict[str, Any]", event).get(key) if isinstance(event, dict) else None
+    return "" if event is None else str(event)
+
+
+def _event(path: str) -> dict[str, Any]:
+    try:
+        found: object = json.loads(Path(path).read_bytes()) if path else {}
+    except (OSError, ValueError):
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}

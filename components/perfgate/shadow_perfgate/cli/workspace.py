@@ -1,0 +1,98 @@
+"""What `gate` and `run` need beside the configuration: the repository, its base, a measurer per workload."""
+
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shadow_perfgate.baseline.git import line
+from shadow_perfgate.config import Config
+from shadow_perfgate.errors import Faults, InputError
+from shadow_perfgate.measure import checkout
+from shadow_perfgate.measure.local import LocalMeasurer
+from shadow_perfgate.measure.plan import Plan
+from shadow_perfgate.measure.plan_input import plan as read_plan
+from shadow_perfgate.model import Session
+from shadow_perfgate.ports import Progress
+
+
+@dataclass(slots=True)
+class BaseCheckout:
+    """The working tree of the base commit, made when it is first needed and removed at the end."""
+
+    repository: Path
+    commit: str
+    prepare: tuple[tuple[str, ...], ...]
+    stack: ExitStack
+    _tree: Path | None = field(default=None, init=False)
+
+    def path(self) -> Path:
+        """Return the working tree."""
+        if self._tree is None:
+            fetch(self.repository, self.commit)
+            self._tree = self.stack.enter_context(checkout.at(self.repository, self.commit, self.prepare))
+        return self._tree
+
+
+@dataclass(frozen=True, slots=True)
+class OnDemand:
+    """A measurer that makes base's working tree only when pairs are asked for."""
+
+    local: LocalMeasurer
+    base: BaseCheckout | None
+
+    def candidate(self, runs: int, progress: Progress) -> Session:
+        """Measure the candidate alone."""
+        return self.local.candidate(runs, progress)
+
+    def pairs(self, first: int, last: int, progress: Progress) -> tuple[Session, Session]:
+        """Measure interleaved pairs."""
+        if self.base is not None and self.local.base is None:
+            progress("checking out base", 0, 1)
+            self.local.base = self.base.path()
+        return self.local.pairs(first, last, progress)
+
+
+@contextmanager
+def measurers(
+    config: Config, repository: Path, base: str, only: tuple[str, ...]
+) -> Generator[dict[str, OnDemand]]:
+    """Yield a measurer for each workload (or those named in `only`)."""
+    plans = read_plans(config, only)
+    # Paths within a checkout are relative to where perfgate.toml lies.
+    head = config.path.resolve().parent
+    checkout.made_ready(head, config.prepare)
+    with ExitStack() as stack:
+        tree = BaseCheckout(repository, base, config.prepare, stack) if base else None
+        yield {plan.name: OnDemand(LocalMeasurer(plan, head), tree) for plan in plans}
+
+
+def read_plans(config: Config, only: tuple[str, ...] = ()) -> list[Plan]:
+    """Return the configured workloads; every fault of every table is named."""
+    if not config.workloads:
+        raise InputError(
+            f"{config.path}: no [[workload]], expected at least one; `shadow-perfgate init` writes an example"
+        )
+    faults = Faults(str(config.path))
+    folder = config.path.resolve().parent
+    plans = [read_plan(t, faults, f"workload[{i}]", folder) for i, t in enumerate(config.workloads)]
+    found = [plan for plan in plans if plan is not None]
+    names = [plan.name for plan in found]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        faults.add("workload", name, "each name once", "rename one")
+    for name in only:
+        if name not in names and len(found) == len(plans):
+            faults.add("--workload", name, f"one of {', '.join(names)}", "correct it")
+    faults.raise_if_any()
+    return [plan for plan in found if not only or plan.name in only]
+
+
+def repository_of(folder: Path) -> Path:
+    """Return the top of the git repository that `folder` lies in, or the folder itself."""
+    return Path(line(folder, "rev-parse", "--show-toplevel") or folder)
+
+
+def fetch(repository: Path, commit: str) -> None:
+    """Get `commit` from origin when a shallow clone lacks it; what fails is told by the checkout."""
+    if not line(repository, "cat-file", "-t", commit):
+        line(repository, "fetch", "--quiet", "--depth=1", "origin", commit)

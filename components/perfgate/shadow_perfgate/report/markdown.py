@@ -1,0 +1,78 @@
+"""The verdict as Markdown, for a job's summary and for one comment that is kept up to date."""
+
+from shadow_perfgate.decide.verdict import Decision, MetricDecision, Verdict, WorkloadDecision
+from shadow_perfgate.report import summary
+from shadow_perfgate.text import percent, probability, share
+
+COMMENT_LIMIT = 65_000
+"""Characters; GitHub takes 65,536 in a comment."""
+
+
+def marker(name: str) -> str:
+    """Return the hidden text by which the comment of a gate is found again."""
+    return f"<!-- perfgate:{name} -->"
+
+
+def render(decision: Decision, *, name: str = "", limit: int = COMMENT_LIMIT) -> str:
+    """Return the whole report; details that do not fit within `limit` are cut at the end."""
+    icon = summary.ICONS[decision.verdict]
+    lines = [f"### perfgate: {icon} {_cell(summary.headline(decision))}", ""]
+    for workload in decision.workloads:
+        lines += _workload(workload)
+    lines += [f"> {_text(notice)}" for notice in decision.notices]
+    text = "\n".join(lines).rstrip() + "\n"
+    if len(text) > limit:
+        text = (
+            text[: limit - 60].rsplit("\n", 1)[0] + "\n\n… cut; the whole report is in the job's artifacts.\n"
+        )
+    return f"{marker(name)}\n{text}" if name else text
+
+
+def _workload(workload: WorkloadDecision) -> list[str]:
+    lines = [f"**{_text(workload.workload)}** - {summary.how(workload)}", ""]
+    if workload.metrics:
+        lines += [
+            "| metric | base (CV) | candidate (CV) | worse by [interval] | limit | p | detects | verdict |",
+            "|---|---:|---:|---:|---:|---:|---:|---|",
+            *(_row(metric) for metric in workload.metrics),
+            "",
+        ]
+    said = [f"- {_sign(f.verdict)}{_text(f.message)}" for f in workload.findings]
+    said += [
+        f"- {summary.icon(m)} `{m.spec.name}`: {_text(m.message)}"
+        for m in workload.metrics
+        if m.gated and (summary.status(m) != "pass" or "cannot exclude" in m.message)
+    ]
+    said += [f"- {_text(note)}" for note in summary.notes(workload)]
+    return [*lines, *said, ""] if said else lines
+
+
+def _row(metric: MetricDecision) -> str:
+    exact = metric.p is None
+    interval = "" if exact else f" [{share(metric.lower)}, {share(metric.upper)}]"
+    change = f"**{share(metric.change)}**" if metric.gated else share(metric.change)
+    cells = (
+        f"`{metric.spec.name}` {summary.name(metric).split(' ', 1)[1]}",
+        summary.typical(metric.base),
+        summary.typical(metric.candidate),
+        change + interval,
+        percent(metric.limit) if metric.gated else "",
+        "exact" if exact else probability(metric.p_holm),
+        "" if exact else share(metric.mde),
+        f"{summary.icon(metric)} {summary.status(metric)}",
+    )
+    return f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _sign(verdict: Verdict | None) -> str:
+    return "" if verdict is None else f"{summary.ICONS[verdict]} "
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _text(text: str) -> str:
+    """Return text that cannot start HTML, mention anyone or break a list."""
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace("\n", " ")
+    return escaped.replace("@", "@\u200b")
