@@ -77,7 +77,8 @@ class Registration:
     """GitHub's runner ID; None at GitLab, where one runner has many managers."""
     runner_name: str
     config: Mapping[str, str] = field(repr=False, default_factory=dict[str, str])
-    """What the VM needs: `kind` (github or gitlab) and `jit_config`, or `url` and `token`."""
+    """What the VM needs: `kind` (github or gitlab) and `jit_config`, or `url`, `token`, `wait_timeout_s` and
+    `system_id`, which goes into `.runner_system_id` beside GitLab Runner's configuration before it starts."""
 
 
 class Forge(Protocol):
