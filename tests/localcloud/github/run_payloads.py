@@ -78,7 +78,7 @@ def run(sim: Simulator, doc: Doc) -> Doc:
 
 def _head_repository(sim: Simulator, doc: Doc) -> Doc | None:
     """Where the code comes from: a fork for a pull request from one, nothing once it is deleted."""
-    found = accounts.repository_by_id(sim, doc.get("head_repo_id", doc["repo_id"]))
+    found = accounts.repository_by_id(sim, int(doc.get("head_repo_id") or doc["repo_id"]))
     return None if found is None else payloads.repository_lite(sim, found)
 
 

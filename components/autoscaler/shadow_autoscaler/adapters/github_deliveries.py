@@ -105,14 +105,16 @@ def app_hook(client: GitHubClient, webhook_url: str) -> str | None:
         if error.status != HTTPStatus.NOT_FOUND:
             raise
         return None
-    return "/app/hook" if address and webhook_url in {"", address} else None
+    same = not webhook_url or address.rstrip("/") == webhook_url.rstrip("/")
+    return "/app/hook" if address and same else None
 
 
 def hooks(client: GitHubClient, owner_path: str, webhook_url: str) -> list[str]:
     """API paths of an organisation's or a repository's hooks that lead to us."""
 
     def read(answer: Any) -> tuple[int, ...]:
-        return tuple(int(hook["id"]) for hook in answer if hook["config"].get("url") == webhook_url)
+        ours = (hook for hook in answer if str(hook["config"].get("url", "")).rstrip("/") == wanted)
+        return tuple(int(hook["id"]) for hook in ours)
 
-    path = f"{owner_path}/hooks"
+    path, wanted = f"{owner_path}/hooks", webhook_url.rstrip("/")
     return [f"{path}/{number}" for page in client.pages(path, read) for number in page]

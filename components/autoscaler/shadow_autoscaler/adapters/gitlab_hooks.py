@@ -64,7 +64,7 @@ class Resending:
         hooks = [
             hook
             for hook in self.client.listed(base, _Hook)
-            if hook.url == self.webhook_url and hook.job_events
+            if hook.url.rstrip("/") == self.webhook_url.rstrip("/") and hook.job_events
         ]
         return sum(self._resend(f"{base}/{hook.id}/events", since) for hook in hooks)
 

@@ -119,8 +119,8 @@ def test_no_change_to_a_payload_makes_anything_but_events_or_a_named_fault(data:
     found = read(github_events.events, name, json.dumps(changed).encode())
     for event in found:
         assert isinstance(event, JobSeen | RunCompleted)
-        key = event.facts.key if isinstance(event, JobSeen) else event.key
-        assert JobKey.parse(str(key)) == key
+        identity = event.facts.key if isinstance(event, JobSeen) else event.key
+        assert JobKey.parse(str(identity)) == identity
 
 
 _FOUND: list[tuple[str, Any]] = []
