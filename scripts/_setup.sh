@@ -4,6 +4,8 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${SHADOW_CACHE_HOME:-${XDG_CACHE_HOME:-~/.cache}/shadow-gpu-runners}
 export PYTHONPATH=$root/tests${PYTHONPATH:+:$PYTHONPATH}
+# Every run of the engine starts Python anew; without kept bytecode it compiles hundreds of modules each time.
+unset PYTHONDONTWRITEBYTECODE
 
 step() { printf '\n\033[1m==> %s\033[0m\n' "$*"; }
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
