@@ -42,3 +42,10 @@ def test_it_takes_no_arguments_and_says_what_to_edit_instead() -> None:
     done = quickstart("--count=3")
     assert done.returncode == 1
     assert "Pulumi.dev.yaml" in done.stderr
+
+
+def test_it_says_what_it_does_when_asked() -> None:
+    done = quickstart("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "usage: scripts/quickstart" in done.stdout
+    assert "Pulumi.dev.yaml" in done.stdout
