@@ -8,13 +8,26 @@ from typing import Annotated, Any, Literal, cast
 import credentials
 import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from shadow_gpu_runners.catalog import BOOT_VOLUME_GIB, BOOT_VOLUME_TYPE
 
 NAMESPACE = "shadow-gpu-runners"
 
+
+def _no_truth(value: object) -> object:
+    # Python takes true as 1.
+    if isinstance(value, bool):
+        raise PydanticCustomError("int_type", "Input should be a whole number, not true or false")
+    return value
+
+
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """A text that is not empty."""
+Whole = Annotated[int, BeforeValidator(_no_truth)]
+"""A whole number."""
 Address = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+(/\S*)?$")]
 """An http or https address."""
 
@@ -24,7 +37,7 @@ class SettingsError(Exception):
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
 
 
 class Network(_Section):
@@ -54,9 +67,9 @@ class Image(_Section):
 class Volume(_Section):
     """`pools[].volume`: the boot volume."""
 
-    size: Annotated[int, Field(ge=10, le=4096)] = 60
+    size: Annotated[Whole, Field(ge=10, le=4096)] = BOOT_VOLUME_GIB
     """GiB."""
-    type: str = "Wood"
+    type: str = BOOT_VOLUME_TYPE
     """Volume type."""
 
 
@@ -69,7 +82,7 @@ class Pool(_Section):
     """On-demand flavor name; its spot twin is derived from it."""
     market: Literal["spot", "on-demand", "spot-then-on-demand"] = "spot"
     """What is bought."""
-    count: Annotated[int, Field(ge=0, le=100)] = 1
+    count: Annotated[Whole, Field(ge=0, le=100)] = 1
     """How many instances."""
     on_demand_fallback: list[str] = []
     """Names of instances that run on-demand because no spot capacity was found for them."""
@@ -96,9 +109,9 @@ class GitLab(_Section):
     """Whether jobs without tags are taken."""
     protected: bool = False
     """Whether only jobs of protected branches are taken."""
-    maximum_timeout: Annotated[int, Field(ge=600)] = 3600
+    maximum_timeout: Annotated[Whole, Field(ge=600)] = 3600
     """Longest job, in seconds."""
-    concurrent: Annotated[int, Field(ge=1)] = 1
+    concurrent: Annotated[Whole, Field(ge=1)] = 1
     """Jobs at once per instance."""
     docker: dict[str, Any] = {}
     """Options of `[runners.docker]`, on top of the article's."""
@@ -269,7 +282,9 @@ def _explain(fault: dict[str, Any]) -> str:
     # Under a key that is not ours there could be anything, even a password.
     hidden = fault["type"] in {"missing", "extra_forbidden"}
     value = "" if hidden else f", got {_short(fault['input'])}"
-    return f"  {NAMESPACE}:{path.lstrip('.')}: {fault['msg']}{value}; {_REMEDY}"
+    name = str(fault["loc"][-1])
+    hint = f", did you mean {to_camel(name)!r}?" if hidden and to_camel(name) != name else ""
+    return f"  {NAMESPACE}:{path.lstrip('.')}: {fault['msg']}{value}{hint}; {_REMEDY}"
 
 
 def _short(value: object) -> str:

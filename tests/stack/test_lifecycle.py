@@ -41,7 +41,7 @@ def test_what_was_made_carries_the_mark_and_boots_from_a_volume_that_goes_with_i
     mark = f"shadow-gpu-runners.{stack.name}"
     assert server.metadata["shadow-gpu-runners.deployment"] == mark
     assert f"deployment={mark}" in port.tags
-    assert (volume.size, volume.volume_type) == (60, "Wood")
+    assert (volume.size, volume.volume_type) == (100, "Wood")
     assert server.attached_volumes[0]["delete_on_termination"] is True
 
 

@@ -10,6 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Self
 
+BOOT_VOLUME_GIB = 100
+"""Size of a boot volume unless told otherwise: CUDA images of 10 to 20 GiB, their layers and a job's data."""
+
+BOOT_VOLUME_TYPE = "Wood"
+"""Shadow's standard volume type."""
+
 GRAMMAR = "<range>[-preemptible]-c<vCPU>m<RAM GB>-gpu-<model>-<cards>"
 """Form of a GPU flavor's name, for messages."""
 

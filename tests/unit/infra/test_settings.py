@@ -11,6 +11,7 @@ import yaml
 from pulumi.runtime import set_all_config
 
 import settings
+from shadow_gpu_runners.catalog import BOOT_VOLUME_GIB, BOOT_VOLUME_TYPE
 
 ROOT = Path(__file__).parents[3]
 GOOD: dict[str, Any] = {
@@ -44,7 +45,7 @@ def fault(**changes: Any) -> str:
 def test_a_minimal_configuration_takes_the_documented_defaults() -> None:
     found, secrets = load()
     pool = found.pools[0]
-    assert (pool.market, pool.count, pool.volume.type, pool.volume.size) == ("spot", 1, "Wood", 60)
+    assert (pool.market, pool.count, pool.volume.type, pool.volume.size) == ("spot", 1, "Wood", 100)
     assert (found.gitlab, found.github) == (None, None)
     assert secrets == settings.Secrets(None, None, None)
 
@@ -202,3 +203,20 @@ def test_the_stacks_that_come_with_the_project_are_usable(file: str) -> None:
     policies = json.loads((ROOT / "tests" / "policy" / "config.json").read_text(encoding="utf-8"))
     allowed = policies["no-secret-in-user-data"]["allow"]
     assert all(any(fnmatch(f"{pool.name}-01", name) for name in allowed) for pool in found.pools)
+
+
+def test_true_is_no_number() -> None:
+    text = fault(pools=[{**GOOD["pools"][0], "count": True, "volume": {"size": True}}])
+    for key in ("pools[0].count", "pools[0].volume.size"):
+        assert f"{key}: Input should be a whole number, not true or false, got True" in text
+
+
+def test_a_key_in_snake_case_is_refused_with_the_right_spelling() -> None:
+    text = fault(network={"external_network": "ext-net"})
+    assert "network.external_network: Extra inputs are not permitted, did you mean 'externalNetwork'?" in text
+
+
+def test_the_boot_volume_of_the_stack_is_the_component_s() -> None:
+    documented = (ROOT / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
+    assert settings.Volume() == settings.Volume(size=BOOT_VOLUME_GIB, type=BOOT_VOLUME_TYPE)
+    assert f"| GiB, string | {BOOT_VOLUME_GIB}, `{BOOT_VOLUME_TYPE}` |" in documented
