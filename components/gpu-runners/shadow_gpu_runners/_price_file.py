@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -53,7 +53,18 @@ class _File(BaseModel):
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that is given twice: YAML would take the last, and a price would be ignored silently."""
+    """Refuses a key that is given twice: YAML would take the last, and a price would be ignored silently.
+
+    Aliases are refused, too: a few lines of them stand for billions of entries.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Return the next node; raises `ConstructorError` for an alias."""
+        if self.check_event(yaml.AliasEvent):
+            alias = cast("Any", self).peek_event()
+            problem = f"alias *{alias.anchor}; write the value out"
+            raise yaml.constructor.ConstructorError(None, None, problem, alias.start_mark)
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Return the mapping of `node`; raises `ConstructorError`."""

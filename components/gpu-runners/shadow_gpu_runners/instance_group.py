@@ -1,14 +1,16 @@
 """A group of long-lived instances that keep their names, ports and addresses when one is replaced."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NotRequired, TypedDict
 
 import pulumi
 import pulumi_openstack as openstack
 
-from shadow_gpu_runners import _flavor_lookup, _group_checks, _group_prices, ownership
+from shadow_gpu_runners import _flavor_lookup, _group_checks, _group_prices, _taken_names, ownership
 from shadow_gpu_runners._market import Slot
 from shadow_gpu_runners._validation import checked, whole
+from shadow_gpu_runners.catalog import BOOT_VOLUME_GIB, BOOT_VOLUME_TYPE
 
 
 class BootVolumeArgs(TypedDict):
@@ -135,7 +137,7 @@ class InstanceGroup(pulumi.ComponentResource):
     ) -> None:
         super().__init__("shadow-gpu-runners:index:InstanceGroup", name, {}, opts)
         _group_checks.check_kinds(name, args, InstanceGroupArgs)
-        self._slots, twins = _group_checks.plan(name, args)
+        self._slots, twins = _group_checks.plan(name, args, _taken_names.of(self))
         self._label = name
         self._args = args
         self._mark = args.get("deployment") or ownership.deployment_id()
@@ -209,10 +211,20 @@ class InstanceGroup(pulumi.ComponentResource):
             user_data=self._user_data,
             availability_zone=slot.zone,
             scheduler_hints=hints or None,
-            metadata={**self._args.get("metadata", {}), **ownership.metadata(self._mark, self._label)},
+            metadata={**self._metadata(), **ownership.metadata(self._mark, self._label)},
             stop_before_destroy=True,
             opts=self._server_options(slot),
         )
+
+    def _metadata(self) -> dict[str, pulumi.Input[str]]:
+        """Return the user's metadata; what is known only later is checked then."""
+        where = f"InstanceGroup {self._label!r}"
+        return {
+            key: checked(value, where, partial(_group_checks.check_metadata, key=key))
+            if isinstance(value, pulumi.Output)
+            else value
+            for key, value in self._args.get("metadata", {}).items()
+        }
 
     def _boot_volume(self) -> openstack.compute.InstanceBlockDeviceArgs:
         volume = self._args.get("boot_volume", {})
@@ -221,8 +233,8 @@ class InstanceGroup(pulumi.ComponentResource):
             source_type="image",
             destination_type="volume",
             boot_index=0,
-            volume_size=whole(volume.get("size_gib", _group_checks.VOLUME_GIB)),
-            volume_type=volume.get("volume_type", _group_checks.VOLUME_TYPE) or None,
+            volume_size=whole(volume.get("size_gib", BOOT_VOLUME_GIB)),
+            volume_type=volume.get("volume_type", BOOT_VOLUME_TYPE) or None,
             delete_on_termination=True,
         )
 

@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 import pulumi
+import pulumi_openstack as openstack
 import pytest
 from unit.gpu_runners.helpers import cloud, computed, faults, run
 
@@ -290,3 +291,67 @@ def test_a_missing_input_is_named(missing: str) -> None:
 
 def test_a_sequence_need_not_be_a_list() -> None:
     assert len(servers(group(security_group_ids=("group-1", pulumi.Output.from_input("group-2"))))) == 3
+
+
+def two_groups(first: dict[str, Any], second: dict[str, Any], *, apart: bool = False) -> Recording:
+    def program() -> None:
+        clouds = [openstack.Provider(f"cloud-{n}", auth_url="http://127.0.0.1:5000/v3") for n in range(2)]
+        for number, (name, changes) in enumerate({"blue": first, "green": second}.items()):
+            args = cast("InstanceGroupArgs", {**ARGS, **changes})
+            provider = clouds[number if apart else 0]
+            InstanceGroup(name, args, pulumi.ResourceOptions(provider=provider))
+
+    return record(program, answer=cloud, outputs=computed)
+
+
+def test_two_groups_may_not_give_servers_the_same_names() -> None:
+    shared = {"name_prefix": "runner", "count": 2}
+    with pytest.raises(pulumi.InputPropertiesError) as caught:
+        two_groups(shared, {**shared, "market": "sport"})
+    assert faults(caught.value) == {"namePrefix", "market"}
+    for part in (
+        "InstanceGroup 'green'",
+        "InstanceGroup 'blue' has runner-01, runner-02",
+        "another namePrefix",
+    ):
+        assert part in str(caught.value)
+
+
+def test_the_same_names_are_right_in_two_clouds_or_where_one_group_is_empty() -> None:
+    shared = {"name_prefix": "runner"}
+    assert len(servers(two_groups(shared, shared, apart=True))) == 6
+    assert len(servers(two_groups({**shared, "count": 0}, shared))) == 3
+    # A second run of a program in the same process starts anew.
+    assert len(servers(two_groups({**shared, "count": 0}, shared))) == 3
+
+
+def test_metadata_and_mark_that_the_cloud_refuses_are_refused_at_preview() -> None:
+    with pytest.raises(pulumi.InputPropertiesError) as caught:
+        group(metadata={"note": "x" * 256, "k" * 256: "v", "fits": "x" * 255}, deployment="a/b,c")
+    assert faults(caught.value) == {"metadata.note", f"metadata.{'k' * 20}…", "deployment"}
+    assert "at most 255 characters, not 256" in str(caught.value)
+    assert "xxx" not in str(caught.value)
+
+
+def test_metadata_that_is_known_later_is_checked_then() -> None:
+    with pytest.raises(pulumi.InputPropertiesError, match="at most 255 characters, not 300"):
+        group(metadata={"note": pulumi.Output.from_input("x" * 300)})
+
+
+@pytest.mark.parametrize(
+    ("changes", "paths"),
+    [
+        (
+            {"count": pulumi.Output.from_input(3), "flavor": pulumi.Output.from_input("x")},
+            {"count", "flavor"},
+        ),
+        ({"zones": ["a", pulumi.Output.from_input("b")]}, {"zones"}),
+        ({"boot_volume": {"size_gib": pulumi.Output.from_input(3)}}, {"bootVolume.size_gib"}),
+    ],
+)
+def test_an_output_where_a_plain_value_is_needed_is_named(changes: dict[str, Any], paths: set[str]) -> None:
+    with pytest.raises(
+        pulumi.InputPropertiesError, match="known while the program runs, not an output"
+    ) as caught:
+        group(**changes)
+    assert faults(caught.value) == paths

@@ -132,10 +132,24 @@ def check_table(values: Mapping[str, object], model: type, path: str, problems: 
         where = f"{path}.{name}" if path else camel(name)
         if name not in known:
             problems.add(where, name, "the name of an option", _near(name, known))
+        elif name in kinds.plain(model) and _is_late(value):
+            problems.add_hidden(
+                where,
+                f"{known[name].value} that is known while the program runs, not an output",
+                "take it from configuration or from the program itself",
+            )
         elif value is not UNKNOWN and value is not None:
             _check_option(name, value, model, where, problems)
     for name in sorted(kinds.required(model) - values.keys()):
         problems.add_missing(f"{path}.{name}" if path else camel(name), known[name].value, "add it")
+
+
+def _is_late(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_is_late, cast("Mapping[object, object]", value).values()))
+    if isinstance(value, list):
+        return any(map(_is_late, cast("list[object]", value)))
+    return value is UNKNOWN
 
 
 def _check_option(name: str, value: object, model: type, path: str, problems: Problems) -> None:

@@ -62,6 +62,17 @@ def nested(model: type) -> Mapping[str, type]:
     return found
 
 
+@functools.cache
+def plain(model: type) -> frozenset[str]:
+    """Return the options of `model` that take no output anywhere: they decide what the program declares."""
+    tables = nested(model)
+    return frozenset(n for n, hint in _hints(model).items() if n not in tables and not _has_output(hint))
+
+
+def _has_output(hint: object) -> bool:
+    return typing.get_origin(hint) is pulumi.Output or any(map(_has_output, typing.get_args(hint)))
+
+
 def _hints(model: type) -> dict[str, object]:
     # pulumi.Input holds the text "Output[T]", which only its own module can resolve.
     return typing.get_type_hints(model, localns={"Output": pulumi.Output, "T": typing.Any})

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-import tomlkit
-
 from shadow_gpu_runners.config_toml import kinds
 from shadow_gpu_runners.config_toml.docker import DockerOptions
 from shadow_gpu_runners.config_toml.runner import CacheOptions, GlobalOptions, RunnerOptions
@@ -61,6 +59,8 @@ class RunnerConfig:
 def render(config: RunnerConfig) -> str:
     """Return the text of config.toml. `config` must have passed the check."""
     process = _table({**GLOBAL_DEFAULTS, **config.process}, GlobalOptions)
+    import tomlkit  # noqa: PLC0415 - a program with instances alone writes no TOML
+
     return tomlkit.dumps({**process, "runners": [_runner(config)]})
 
 
