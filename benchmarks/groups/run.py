@@ -3,11 +3,13 @@
     eval "$(scripts/env)"; PYTHONPATH=tests .venv/bin/python benchmarks/groups/run.py --sizes 1 10 50
 
 Both programs run in turn (A B A B …) in a tenant of their own; what is printed is the ratio of each pair,
-since machines drift. Needs the local cloud (`scripts/localcloud up`).
+since machines drift: of wall time, and of the CPU time of pulumi with all that it starts, which other load
+disturbs less. Needs the local cloud (`scripts/localcloud up`).
 """
 
 import argparse
 import os
+import resource
 import secrets
 import shutil
 import statistics
@@ -16,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from localcloud.openstack import tenants
@@ -49,17 +52,32 @@ def environment(tenant: tenants.Tenant, folder: Path) -> dict[str, str]:
     }
 
 
-def timed(program: str, groups: int, env: dict[str, str], command: Sequence[str]) -> float:
-    """Run `pulumi <command>` of one program in a fresh stack; return its wall seconds."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one run took, in seconds."""
+
+    wall: float
+    cpu: float
+    """Of pulumi, the program and the plugins together."""
+
+
+def timed(program: str, groups: int, env: dict[str, str], command: Sequence[str]) -> Cost:
+    """Run `pulumi <command>` of one program in a fresh stack; return what it took."""
     folder, env = HERE / program, {**env, "GROUPS": str(groups)}
     _pulumi(folder, env, "stack", "init", "b")
     try:
-        began = time.perf_counter()
+        began, before = time.perf_counter(), _children_cpu()
         _pulumi(folder, env, *command, "--stack", "b")
-        return time.perf_counter() - began
+        return Cost(time.perf_counter() - began, _children_cpu() - before)
     finally:
-        _pulumi(folder, env, "destroy", "--yes", "--skip-preview", "--stack", "b")
+        if command[0] != "preview":
+            _pulumi(folder, env, "destroy", "--yes", "--skip-preview", "--stack", "b")
         _pulumi(folder, env, "stack", "rm", "--yes", "b")
+
+
+def _children_cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _pulumi(folder: Path, env: dict[str, str], *arguments: str) -> None:
@@ -71,14 +89,18 @@ def _pulumi(folder: Path, env: dict[str, str], *arguments: str) -> None:
 
 
 def compare(groups: int, pairs: int, env: dict[str, str], command: Sequence[str]) -> str:
-    """Return one table row: medians of both, and the median, least and largest ratio."""
+    """Return one table row: medians of both, and the median, least and largest ratio of wall and CPU time."""
     rows = [
         [timed(program, groups, env, command) for program in ("components", "bare")] for _ in range(pairs)
     ]
-    ratios = [ours / bare for ours, bare in rows]
-    ours, bare = (statistics.median(row[side] for row in rows) for side in (0, 1))
-    spread = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-    return f"| `{command[0]}` | {groups} | {ours:.1f} | {bare:.1f} | {spread} |"
+    ours, bare = (statistics.median(row[side].wall for row in rows) for side in (0, 1))
+    wall = _spread([components.wall / other.wall for components, other in rows])
+    cpu = _spread([components.cpu / other.cpu for components, other in rows])
+    return f"| `{command[0]}` | {groups} | {ours:.1f} | {bare:.1f} | {wall} | {cpu} |"
+
+
+def _spread(ratios: Sequence[float]) -> str:
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 def main() -> None:
@@ -94,7 +116,8 @@ def main() -> None:
     try:
         env = environment(tenant, folder)
         print(
-            "| command | groups | components s | bare s | ratio (least to largest) |\n|---|---|---|---|---|"
+            "| command | groups | components s | bare s | wall ratio (least to largest) | CPU ratio |\n"
+            "|---|---|---|---|---|---|"
         )
         for command in commands:
             for size in options.sizes:
