@@ -1,5 +1,6 @@
 """The facts of a moment, as plain values."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,6 +16,8 @@ from shadow_autoscaler.core.state import State
 from shadow_autoscaler.core.why import why
 from shadow_autoscaler.ports import AuditLine
 
+ON_ITS_WAY = "a VM is on its way"
+_HEAD = re.compile(r"^Job .*? UTC: ")
 JOBS, VMS, RECENT = 200, 300, 30
 """Rows shown at most: jobs not done, live VMs, and each of the ended ones."""
 
@@ -69,6 +72,21 @@ class JobFactsShown:
     why: str
     """Why it waits, in one paragraph; empty for others."""
 
+    @property
+    def reason(self) -> str:
+        """The part of it that other jobs may share; a job with a VM of its own waits for that alone."""
+        if self.why and self.vm:
+            return ON_ITS_WAY
+        return _HEAD.sub("", self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Jobs that wait for the same thing."""
+
+    reason: str
+    jobs: Sequence[JobFactsShown]
+
 
 @dataclass(frozen=True, slots=True)
 class VmFacts:
@@ -118,6 +136,16 @@ class Facts:
     jobs: Sequence[JobFactsShown]
     vms: Sequence[VmFacts]
     activity: Sequence[AuditLine] = field(default_factory=list[AuditLine])
+
+    def groups(self) -> Sequence["Group"]:
+        """Return the jobs that are not done: waiting ones by what they wait for, then those that run."""
+        found: dict[str, list[JobFactsShown]] = {}
+        for job in self.jobs:
+            if job.status != "done":
+                found.setdefault(job.reason, []).append(job)
+        running = found.pop("", [])
+        groups = [Group(reason, jobs) for reason, jobs in found.items()]
+        return [*groups, Group("", running)] if running else groups
 
     def plain(self) -> dict[str, object]:
         """Return the facts as JSON has them."""
@@ -222,7 +250,7 @@ def _pool(state: State, pool: Pool, deployment: Deployment, now: float) -> PoolF
         labels=pool.labels,
         max=pool.max,
         live=len(live),
-        phases=Counter(vm.phase.name.lower() for vm in sorted(live, key=lambda vm: -vm.phase)),
+        phases=dict(Counter(vm.phase.name.lower() for vm in sorted(live, key=lambda vm: -vm.phase))),
         waiting=sum(job.status is JobStatus.QUEUED and job.pool == pool.name for job in state.jobs.values()),
         blocked=pool_block(Draft(state, now, deployment), pool),
         ladder=list(_ladder(state, pool, live, now)),

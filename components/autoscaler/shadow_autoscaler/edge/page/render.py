@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from shadow_autoscaler.edge.page import words
-from shadow_autoscaler.edge.page.facts import Facts
+from shadow_autoscaler.edge.page.facts import ON_ITS_WAY, Facts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -53,6 +53,7 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["on_its_way"] = ON_ITS_WAY
     environment.filters |= {
         "duration": words.duration,
         "clock": words.clock,

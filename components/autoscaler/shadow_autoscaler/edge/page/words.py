@@ -20,7 +20,7 @@ def duration(seconds: float) -> str:
 
 def amount(eur: float) -> str:
     """Return an amount; small ones keep the digits that tell something."""
-    digits = 2 if eur == 0 or abs(eur) >= 0.1 else 3
+    digits = 2 if abs(eur) < 0.0005 or abs(eur) >= 0.1 else 3
     return f"{eur:,.{digits}f}"
 
 

@@ -28,7 +28,7 @@ COOKIE = "shadow_autoscaler_session"
 SESSION_S = 12 * 3600
 WRONG_TOKEN_S = 1.0
 """How long a wrong token is pondered."""
-AUDIT_LINES = 60
+AUDIT_LINES = 40
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": (
