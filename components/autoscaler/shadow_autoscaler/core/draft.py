@@ -32,6 +32,7 @@ class Draft:
     counters: Counters | None = None
     intents: dict[Intent, None] = field(default_factory=dict[Intent, None])
     notes: list[Note] = field(default_factory=list[Note])
+    _pools_by_name: dict[str, Pool] = field(default_factory=dict[str, Pool])
 
     def job(self, key: JobKey | None) -> Job | None:
         """Return the job as it is by now."""
@@ -49,7 +50,9 @@ class Draft:
 
     def pool_of(self, thing: Job | Vm) -> Pool | None:
         """Return the pool of a job or VM; None where the configuration has it no more."""
-        return self.deployment.pool(thing.pool)
+        if not self._pools_by_name:
+            self._pools_by_name = {pool.name: pool for pool in self.deployment.pools}
+        return self._pools_by_name.get(thing.pool)
 
     def put_job(self, job: Job) -> Job:
         """Take a new or changed job in."""

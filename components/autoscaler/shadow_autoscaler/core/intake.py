@@ -27,8 +27,16 @@ def on_seen(draft: Draft, event: JobSeen) -> None:
     old = draft.job(facts.key)
     if old is None:
         _first_sight(draft, event)
-    elif old.status is not JobStatus.DONE:
+    elif old.status is not JobStatus.DONE and not _settled(draft, old, facts):
         _update(draft, old, replace(old, facts=merge(old.facts, facts)), event.source)
+
+
+def _settled(draft: Draft, job: Job, facts: JobFacts) -> bool:
+    """Whether the facts are known already and nothing is open: most of what lists tell is old news."""
+    if facts != job.facts:
+        return False
+    pool = draft.pool_of(job)
+    return bool(job.vm) or (pool is not None and not overdue(draft, job, pool))
 
 
 def on_missing(draft: Draft, event: JobMissing) -> None:

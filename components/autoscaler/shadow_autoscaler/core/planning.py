@@ -34,7 +34,9 @@ def _serve_from_free(draft: Draft, pool: Pool) -> None:
     if next(draft.unserved(pool.name), None) is None or draft.pool_state(pool.name).drained:
         return
     free = sorted((vm for vm in draft.live(pool.name) if is_free(vm)), key=_most_advanced)
-    jobs = _waiting(draft, pool) if free else []
+    if not free:
+        return
+    jobs = _waiting(draft, pool)
     for job in _fair(jobs, _active(draft)):
         vm = next((vm for vm in free if _suits(draft, job, pool, vm)), None)
         if vm is not None:
@@ -104,6 +106,8 @@ def _create_for_backlog(draft: Draft) -> None:
         return
     growing = [pool for pool, _ in rooms.values() if _can_grow(draft, pool, quota)]
     jobs = [job for pool in growing for job in _waiting(draft, pool)]
+    if not jobs:
+        return
     backlog = Backlog.of(jobs, _active(draft))
     while total and any(room for _, room in rooms.values()):
         job = backlog.take()
@@ -113,6 +117,8 @@ def _create_for_backlog(draft: Draft) -> None:
         if room and _create(draft, pool, job, quota):
             rooms[job.pool] = (pool, room - 1)
             total -= 1
+        elif room and not _can_grow(draft, pool, quota):
+            rooms[job.pool] = (pool, 0)
 
 
 def _can_grow(draft: Draft, pool: Pool, quota: Room) -> bool:

@@ -197,7 +197,7 @@ def test_case_7_a_job_that_succeeded_is_not_run_again() -> None:
     assert not world.of(to.Rerun)
 
 
-# --- reclaims without a notice: by facts ---------------------------------------------------------------------
+# --- reclaims without a notice: by facts -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", [ServerStatus.STOPPED, ServerStatus.ERROR, ServerStatus.DELETING, None])
@@ -263,7 +263,7 @@ def test_case_7_a_vm_that_gets_a_job_while_it_is_given_up_keeps_it() -> None:
     assert world.machine(vm.name).job == key
 
 
-# --- GitLab --------------------------------------------------------------------------------------------------
+# --- GitLab ------------------------------------------------------------------------------------------------
 
 
 def gitlab_reclaimed(world: World, **words: object) -> JobKey:

@@ -20,7 +20,7 @@ JOBS = 256
 def burst(world: World) -> list[JobKey]:
     keys = [world.job(name=f"m{number}").key for number in range(JOBS)]
     arrivals = [*keys, *keys[:: JOBS // 13]]
-    Random(10).shuffle(arrivals)  # noqa: S311 -- a fixed order, not a secret
+    Random(10).shuffle(arrivals)
     for key in arrivals:
         world.tell(key)
         assert len(world.machines) <= P1.max
@@ -45,11 +45,13 @@ def step(world: World, throttled: list[float]) -> None:
             world.handle(ev.ConfigAsked(name))
             carry(world, throttled)
             world.take(name)
-    for key, facts in list(world.jobs.items()):
-        idle = world.idle_runners(facts) if facts.status is JobStatus.QUEUED else []
-        if idle:
-            world.start(key, idle[-1])
-            world.tell(key)
+    queued = [key for key, facts in world.jobs.items() if facts.status is JobStatus.QUEUED]
+    for key in queued:
+        idle = world.idle_runners(world.jobs[key])
+        if not idle:
+            break
+        world.start(key, idle[-1])
+        world.tell(key)
     world.handle(ev.Tick())
 
 

@@ -1,7 +1,8 @@
-"""A small world around the pure core: a cloud, two forges and VMs that do what intents ask, one step at a time."""
+"""A small world around the pure core: a cloud, two forges and VMs that do what intents ask, step by step."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from shadow_autoscaler.core import events as ev
 from shadow_autoscaler.core import intents as to
@@ -139,33 +140,35 @@ class World:
                 return None
 
     def _do(self, intent: Intent) -> Event | None:
-        match intent:
-            case to.CreateServer():
-                return self._create(intent)
-            case to.Register():
-                return self._register(intent)
-            case to.Deregister(vm=vm, runner_name=name):
-                return ev.Deregistered(vm, self.remove_runner(name))
-            case to.RemoveRunner(runner_name=name):
-                self.remove_runner(name)
-            case to.DeleteServer():
-                return self._delete(intent)
-            case to.CheckServer(vm=vm, server_id=server_id):
-                machine = self.machines.get(server_id)
-                if machine is None:
-                    return ev.ServerGone(vm)
-                return ev.ServersListed((machine.server,), complete=False, asked_at=self.now)
-            case to.CheckJob(key=key):
-                facts = self.jobs.get(key)
-                return ev.JobSeen(facts, Source.POLL) if facts else ev.JobMissing(key)
-            case to.Rerun():
-                return ev.RerunAnswered(intent.key, self._rerun(intent))
-            case to.RemoveLeftover(leftover=leftover):
-                self.leftovers.discard(leftover)
-                return ev.LeftoverRemoved(leftover)
-            case to.Alarm():
-                pass
-        return None
+        hands: dict[type[Intent], Callable[[Any], Event | None]] = {
+            to.CreateServer: self._create,
+            to.Register: self._register,
+            to.Deregister: lambda one: ev.Deregistered(one.vm, self.remove_runner(one.runner_name)),
+            to.RemoveRunner: self._remove_runner,
+            to.DeleteServer: self._delete,
+            to.CheckServer: self._check_server,
+            to.CheckJob: self._check_job,
+            to.Rerun: lambda one: ev.RerunAnswered(one.key, self._rerun(one)),
+            to.RemoveLeftover: self._remove_leftover,
+        }
+        return hands[type(intent)](intent)
+
+    def _remove_runner(self, intent: to.RemoveRunner) -> None:
+        self.remove_runner(intent.runner_name)
+
+    def _check_server(self, intent: to.CheckServer) -> Event:
+        machine = self.machines.get(intent.server_id)
+        if machine is None:
+            return ev.ServerGone(intent.vm)
+        return ev.ServersListed((machine.server,), complete=False, asked_at=self.now)
+
+    def _check_job(self, intent: to.CheckJob) -> Event:
+        facts = self.jobs.get(intent.key)
+        return ev.JobSeen(facts, Source.POLL) if facts else ev.JobMissing(intent.key)
+
+    def _remove_leftover(self, intent: to.RemoveLeftover) -> Event:
+        self.leftovers.discard(intent.leftover)
+        return ev.LeftoverRemoved(intent.leftover)
 
     def _refuse(self, vm: str, failure: Failure) -> Event:
         self.handle(ev.CreateSent(vm))
