@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import BaseModel, ValidationError
@@ -152,14 +152,16 @@ def understood(model: type[M], response: "requests.Response", path: str) -> M:
 
 
 def understood_all(model: type[M], response: "requests.Response", path: str) -> list[M]:
-    """Read an answer as a list of models, as `understood`."""
+    """Read an answer as a list of models, as `understood`; anything but a list is no empty one."""
     try:
         items: Any = response.json()
-        return [model.model_validate(item) for item in items]
+        if not isinstance(items, list):
+            raise TypeError(f"a list is expected, got {type(items).__name__}")  # noqa: TRY301 - told as the others
+        return [model.model_validate(item) for item in cast("list[Any]", items)]
     except ValidationError as error:
         raise _not_understood(path, error) from None
     except (ValueError, TypeError) as error:
-        text = clip(f"GET {path}: the answer is no list: {error}")
+        text = clip(f"GET {path}: the answer is not what GitLab documents: {error}")
         raise CallError(Failure(FailureKind.TRANSIENT, text), 0) from None
 
 

@@ -23,6 +23,10 @@ _KINDS = {
 }
 
 
+_NEVER_SENT = (requests.ConnectTimeout, requests.exceptions.SSLError, requests.exceptions.ProxyError)
+_CA_REMEDY = "; give the CA bundle that signed the server's certificate, or have the certificate renewed"
+
+
 class Client:
     """One token's connection pool; safe from several threads."""
 
@@ -54,12 +58,12 @@ class Client:
         """Return what went wrong at `call`, and the status, 0 where there was no answer."""
         if isinstance(error, GitlabHttpError | GitlabError) and error.response_code:
             return self._answered(error, call, write=write), error.response_code
-        sent = write and not isinstance(error, requests.ConnectTimeout | requests.exceptions.SSLError)
-        if isinstance(error, requests.ConnectionError) and "NewConnectionError" in repr(error):
-            sent = False
-        kind = FailureKind.UNKNOWN_OUTCOME if sent else FailureKind.TRANSIENT
-        remedy = "; give `ca_file`, the bundle that signed it" if "CERTIFICATE_VERIFY" in str(error) else ""
-        return Failure(kind, clip(f"{call}: {type(error).__name__}: {error}{remedy}")), 0
+        unsent = isinstance(error, _NEVER_SENT) or "NewConnectionError" in repr(error)
+        kind = FailureKind.UNKNOWN_OUTCOME if write and not unsent else FailureKind.TRANSIENT
+        # requests wraps urllib3's error, which wraps the reason in a sentence about retries.
+        reason = getattr(error.args[0], "reason", None) if error.args else None
+        remedy = _CA_REMEDY if "certificate verify failed" in str(error) else ""
+        return Failure(kind, clip(f"{call}: {type(error).__name__}: {reason or error}{remedy}")), 0
 
     def _answered(self, error: GitlabError, call: str, *, write: bool) -> Failure:
         status = error.response_code or 0

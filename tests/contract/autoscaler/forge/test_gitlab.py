@@ -1,19 +1,22 @@
 """What is GitLab's own: tags by the API, machines by system ID, retries of single jobs, hooks sent again."""
 
+import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from contract.autoscaler.forge.labs import LABELS, GitLabLab, new_name, pool
 
-from localcloud.gitlab.testing import Receiver, receiving, wait_for
+from localcloud.gitlab.testing import PACKAGES, Receiver, receiving, wait_for
 from shadow_autoscaler.adapters.gitlab import RunnerToken, system_id_of
 from shadow_autoscaler.core.events import Removal, RerunOutcome, Runner
 from shadow_autoscaler.core.faults import FailureKind, PortError
 from shadow_autoscaler.core.jobs import ForgeKind, JobKey, JobStatus
 
 P1 = pool(ForgeKind.GITLAB)
+STAND_IN = PACKAGES / "localcloud" / "standins" / "gitlab-runner"
 
 
 def failing(call: Callable[[], object]) -> PortError:
@@ -131,6 +134,24 @@ class TestMachines:
         assert forge.deregister("odd-name", None) is Removal.GONE
         assert forge.runners() == ()
         forge.close()
+
+    def test_gitlab_runner_calls_itself_by_the_id_in_its_file(
+        self, gitlab: GitLabLab, tmp_path: Path
+    ) -> None:
+        name = new_name()
+        registration = gitlab.forge.register(P1, name, None)
+        (tmp_path / ".runner_system_id").write_text(registration.config["system_id"])
+        (tmp_path / "config.toml").write_text(
+            f"[[runners]]\nname = '{name}'\nurl = '{gitlab.simulator.url}'\n"
+            f"token = '{registration.config['token']}'\nexecutor = 'docker'\n"
+            "[runners.docker]\nimage = 'ubuntu'\n"
+        )
+        words = ["run-single", "--config", str(tmp_path / "config.toml"), "--runner", name]
+        words += ["--max-builds", "1", "--wait-timeout", "1"]
+        subprocess.run([str(STAND_IN), *words], check=True, capture_output=True, timeout=60)
+        assert [runner.name for runner in gitlab.forge.runners()] == [name]
+        assert gitlab.forge.deregister(name, None) is Removal.GONE
+        assert gitlab.forge.runners() == ()
 
 
 class TestJobs:
