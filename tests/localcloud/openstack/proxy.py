@@ -120,6 +120,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         for key, value in headers.items():
             self.send_header(key, value)
+        # A kept connection would go on after the proxy has ended.
+        self.send_header("Connection", "close")
         if status != 204:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()

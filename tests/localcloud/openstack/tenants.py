@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -69,13 +69,19 @@ class Tenant:
         clouds.put(self.cloud, None)
 
 
-def make(name: str, quotas: Mapping[str, int] | None = None, cloud: str = "") -> Tenant:
+def make(
+    name: str,
+    quotas: Mapping[str, int] | None = None,
+    cloud: str = "",
+    access_rules: Sequence[Mapping[str, str]] | None = None,
+) -> Tenant:
     """Make a tenant, or give an existing one of that name a new credential.
 
     Args:
         name: Project and user name.
         quotas: Limits that differ from `DEFAULT_QUOTAS`.
         cloud: Entry in clouds.yaml; the name where left out.
+        access_rules: The only calls (`service`, `method`, `path`) that the credential may make; None for all.
     """
     limits = {**DEFAULT_QUOTAS, **(quotas or {})}
     if unknown := limits.keys() - DEFAULT_QUOTAS.keys():
@@ -83,7 +89,7 @@ def make(name: str, quotas: Mapping[str, int] | None = None, cloud: str = "") ->
     with clouds.connect() as admin:
         tenant, password = _account(admin, name, cloud or name)
         _limit(admin, tenant.project_id, limits)
-    _credential(tenant, name, password)
+    _credential(tenant, name, password, access_rules)
     return tenant
 
 
@@ -119,18 +125,24 @@ def _limit(admin: "Connection", project_id: str, limits: Mapping[str, int]) -> N
     admin.network.put(f"/quotas/{project_id}", json={"quota": some(NETWORK_QUOTAS)}).raise_for_status()
 
 
-def _credential(tenant: Tenant, name: str, password: str) -> None:
+def _credential(
+    tenant: Tenant, name: str, password: str, access_rules: Sequence[Mapping[str, str]] | None
+) -> None:
     """Make the credential as the user: nobody can make one for somebody else."""
     draft = f".{tenant.cloud}"
     clouds.put(draft, clouds.password_entry(name, password, name))
     secret = secrets.token_urlsafe(24)
     try:
-        clouds.put(tenant.cloud, clouds.credential_entry(_signed_in(tenant, draft, secret), secret))
+        clouds.put(
+            tenant.cloud, clouds.credential_entry(_signed_in(tenant, draft, secret, access_rules), secret)
+        )
     finally:
         clouds.put(draft, None)
 
 
-def _signed_in(tenant: Tenant, draft: str, secret: str) -> str:
+def _signed_in(
+    tenant: Tenant, draft: str, secret: str, access_rules: Sequence[Mapping[str, str]] | None
+) -> str:
     """Return the ID of a new credential, which replaces all older ones.
 
     Keystone revokes by whole seconds, so it refuses a token of the second in which the password was changed:
@@ -142,15 +154,22 @@ def _signed_in(tenant: Tenant, draft: str, secret: str) -> str:
     while True:
         try:
             with clouds.connect(draft) as connection:
-                return _replaced(connection, tenant, secret)
+                return _replaced(connection, tenant, secret, access_rules)
         except HttpException as error:
             if error.status_code != 401 or time.monotonic() > end:
                 raise
         time.sleep(0.2)
 
 
-def _replaced(connection: "Connection", tenant: Tenant, secret: str) -> str:
+def _replaced(
+    connection: "Connection",
+    tenant: Tenant,
+    secret: str,
+    access_rules: Sequence[Mapping[str, str]] | None,
+) -> str:
     identity = clouds.identity(connection)
     for old in list(identity.application_credentials(tenant.user_id)):
         identity.delete_application_credential(tenant.user_id, old)
-    return str(identity.create_application_credential(tenant.user_id, tenant.cloud, secret=secret).id)
+    rules = {} if access_rules is None else {"access_rules": list(access_rules)}
+    made = identity.create_application_credential(tenant.user_id, tenant.cloud, secret=secret, **rules)
+    return str(made.id)

@@ -5,7 +5,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from shadow_autoscaler.adapters import openstack_quota
 from shadow_autoscaler.adapters.openstack_create import Creator
@@ -22,7 +22,9 @@ from shadow_autoscaler.ports import ServerSpec
 
 __all__ = ["BootVolume", "Machine", "OpenStackCloud", "OpenStackSettings"]
 
+_T = TypeVar("_T")
 _CONSOLE_LINES = 2_000
+_REMEMBERED = 10_000
 _CONSOLE_BYTES = 64 * 1024
 
 
@@ -37,16 +39,19 @@ class OpenStackCloud:
         self._session = Session(settings)
         self._marks = Marks(settings.deployment)
         self._creator = Creator(self._session, settings, self._marks)
-        self._sweep = Sweep(self._session, self._marks, self._building_now)
         self._lock = threading.Lock()
         self._building: Counter[str] = Counter()
         self._owners: dict[str, Server | None] = {}
+        self._seen: OrderedDict[str, str] = OrderedDict()
         self._deletes: OrderedDict[str, int] = OrderedDict()
+        self._sweep = Sweep(self._session, self._marks, self._building_now, self._seen)
 
     def create(self, spec: ServerSpec) -> Server:
         """Send the create call, once. Its failure is UNKNOWN_OUTCOME where the server may exist."""
         with self._in_progress(spec.name):
-            return self._creator.create(spec)
+            server = self._creator.create(spec)
+        self._remember(self._seen, server.server_id, spec.name)
+        return server
 
     def servers(self, vm: str = "") -> tuple[Server, ...]:
         """Return every server of ours, or those of one VM, in one pass over the project's list."""
@@ -120,7 +125,10 @@ class OpenStackCloud:
         if is_hidden(raw):
             return self._remembered(raw)
         marks = self._marks.read(raw.get("metadata"))
-        return None if marks is None else parse(raw, marks)
+        if marks is None:
+            return None
+        self._remember(self._seen, str(raw["id"]), marks.get("vm", ""))
+        return parse(raw, marks)
 
     def _remembered(self, raw: dict[str, Any]) -> Server | None:
         """Recognise a server of a cell that is down by the last list; else nothing may be concluded."""
@@ -152,12 +160,15 @@ class OpenStackCloud:
 
     def _tried(self, server_id: str) -> bool:
         """Count a deletion; whether there were enough to use force now."""
-        with self._lock:
-            tries = self._deletes.pop(server_id, 0)
-            self._deletes[server_id] = tries + 1
-            while len(self._deletes) > 10_000:
-                self._deletes.popitem(last=False)
+        tries = self._deletes.get(server_id, 0)
+        self._remember(self._deletes, server_id, tries + 1)
         return 0 < self._settings.force_delete_after <= tries
+
+    def _remember(self, memory: OrderedDict[str, _T], server_id: str, value: _T) -> None:
+        with self._lock:
+            memory[server_id] = value
+            if len(memory) > _REMEMBERED:
+                memory.popitem(last=False)
 
     def _building_now(self) -> frozenset[str]:
         with self._lock:

@@ -45,12 +45,14 @@ class Creator:
         try:
             return self._made(spec, machine, ids, user_data)
         except PortError as error:
+            if error.failure.kind is FailureKind.CAPACITY:
+                raise PortError(self._zone_failure(spec.zone, error.failure)) from error
             if error.failure.kind is not FailureKind.CONFIG:
                 raise
             self._lookup.forget()
             fresh = self._ids(spec, machine)
             if fresh == ids:
-                raise PortError(self._zone_failure(spec.zone, error.failure)) from error
+                raise
             # An image or network was replaced by another of the same name; the refused call made nothing.
             return self._made(spec, machine, fresh, user_data)
 
@@ -145,9 +147,9 @@ class Creator:
     def _zone_failure(self, zone: str, failure: Failure) -> Failure:
         """Tell a zone that does not exist from one whose hosts are all out of service."""
         if zone and "availability zone" in failure.text.lower():
-            shown = self._session.readable(Call("compute", "GET", "/os-availability-zone")) or {}
-            if zone in {item["zoneName"] for item in shown.get("availabilityZoneInfo", [])}:
-                return Failure(FailureKind.CAPACITY, failure.text)
+            shown = self._session.readable(Call("compute", "GET", "/os-availability-zone"))
+            if shown and zone not in {item["zoneName"] for item in shown["availabilityZoneInfo"]}:
+                return Failure(FailureKind.CONFIG, f"zone {zone!r} does not exist: {failure.text}"[:300])
         return failure
 
     @contextmanager

@@ -1,7 +1,7 @@
 """What outlives a server: ports, volumes and floating IPs that carry our mark and that no server uses.
 
-A premade volume or port carries the mark from its own create call. A port that Nova made carries nothing but
-the server's ID: the sweep marks it while its server lives, so that it can be proved ours afterwards.
+A premade volume or port carries the mark from its own create call. What Nova makes carries nothing but the
+server's ID: the sweep marks it while its server lives, and knows the IDs of all servers of ours that it saw.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,10 +23,25 @@ Raw = Mapping[str, Any]
 class Sweep:
     """Finds and removes leftovers."""
 
-    def __init__(self, session: Session, marks: Marks, building: Callable[[], AbstractSet[str]]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        marks: Marks,
+        building: Callable[[], AbstractSet[str]],
+        seen: Mapping[str, str],
+    ) -> None:
+        """Take what is known elsewhere.
+
+        Args:
+            session: Sends the calls.
+            marks: The deployment's.
+            building: VMs whose create call is under way: what was made for them waits for a server.
+            seen: VM by server ID, of all servers of ours that were ever seen.
+        """
         self._session = session
         self._marks = marks
         self._building = building
+        self._seen = seen
 
     def find(self, servers: Callable[[], Mapping[str, str | None]]) -> tuple[Leftover, ...]:
         """Return leftovers in the order of removal.
@@ -47,7 +62,9 @@ class Sweep:
             *(self._port(port, known) for port in ports),
             *(self._volume(volume, known) for volume in volumes),
         ]
-        return tuple(item for item in found if item and item.vm not in busy)
+        # A boot volume that Nova has only reserved names no server yet, but its VM's server is there.
+        used = busy | set(known.values())
+        return tuple(item for item in found if item and item.vm not in used)
 
     def remove(self, leftover: Leftover, servers: Callable[[], Mapping[str, str | None]]) -> None:
         """Remove one, after looking again whether it is ours and unused."""
@@ -56,19 +73,21 @@ class Sweep:
             raise PortError(Failure(FailureKind.REFUSED, text))
         service, path, key = _PLACES[leftover.kind]
         shown = self._session.find(Call(service, "GET", f"{path}/{leftover.leftover_id}"))
-        if shown is None or self._judged(leftover.kind, shown[key], servers) is None:
+        if shown is None or not self._unused(leftover.kind, shown[key], servers()):
             return
         if leftover.kind is LeftoverKind.VOLUME:
-            self._release(shown[key])
+            self._release_volume(shown[key])
+        if leftover.kind is LeftoverKind.PORT:
+            self._release_port(shown[key], leftover.vm)
         self._session.find(Call(service, "DELETE", f"{path}/{leftover.leftover_id}"))
 
-    def _judged(
-        self, kind: LeftoverKind, raw: Raw, servers: Callable[[], Mapping[str, str | None]]
-    ) -> Leftover | None:
-        if kind is LeftoverKind.FLOATING_IP:
-            return self._address(raw)
-        judge = self._port if kind is LeftoverKind.PORT else self._volume
-        return judge(raw, servers())
+    def _unused(self, kind: LeftoverKind, raw: Raw, servers: Mapping[str, str | None]) -> bool:
+        judged = {
+            LeftoverKind.FLOATING_IP: lambda: self._address(raw),
+            LeftoverKind.PORT: lambda: self._port(raw, servers),
+            LeftoverKind.VOLUME: lambda: self._volume(raw, servers),
+        }[kind]()
+        return judged is not None and judged.vm not in servers.values()
 
     def _address(self, raw: Raw) -> Leftover | None:
         vm = self._marks.described(raw.get("description"), raw.get("tags") or ())
@@ -76,18 +95,24 @@ class Sweep:
         return Leftover(LeftoverKind.FLOATING_IP, raw["id"], vm) if unused and vm is not None else None
 
     def _port(self, raw: Raw, servers: Mapping[str, str | None]) -> Leftover | None:
+        server_id, owner = str(raw.get("device_id") or ""), str(raw.get("device_owner") or "")
         vm = self._marks.described(raw.get("description"), raw.get("tags") or ())
-        owner = str(raw.get("device_owner") or "")
-        if vm is None or raw.get("device_id") in servers or not (not owner or owner.startswith("compute:")):
+        if vm is None and not raw.get("description"):
+            vm = self._seen.get(server_id)
+        if vm is None or server_id in servers or not (not owner or owner.startswith("compute:")):
             return None
         return Leftover(LeftoverKind.PORT, raw["id"], vm)
 
     def _volume(self, raw: Raw, servers: Mapping[str, str | None]) -> Leftover | None:
+        attached = [str(each["server_id"]) for each in raw.get("attachments") or ()]
         own = self._marks.read(raw.get("metadata"))
-        used = any(attached["server_id"] in servers for attached in raw.get("attachments") or ())
-        if own is None or used or raw.get("status") in _MOVING:
+        vm = own.get("vm", "") if own is not None else self._vm_of(attached)
+        if vm is None or not servers.keys().isdisjoint(attached) or raw.get("status") in _MOVING:
             return None
-        return Leftover(LeftoverKind.VOLUME, raw["id"], own.get("vm", ""))
+        return Leftover(LeftoverKind.VOLUME, raw["id"], vm)
+
+    def _vm_of(self, attached: list[str]) -> str | None:
+        return next((self._seen[server_id] for server_id in attached if server_id in self._seen), None)
 
     def _adopt(self, ports: list[dict[str, Any]], volumes: list[dict[str, Any]], servers: Raw) -> None:
         """Mark what Nova made for our living servers; a failure leaves it to the next sweep."""
@@ -106,7 +131,14 @@ class Sweep:
                         Call("block-storage", "POST", f"/volumes/{volume['id']}/metadata", body)
                     )
 
-    def _release(self, volume: Raw) -> None:
+    def _release_port(self, port: Raw, vm: str) -> None:
+        """Take a port off the server that is gone; Neutron lets no tenant delete one that Nova holds."""
+        if not port.get("device_owner"):
+            return
+        free = {"device_id": "", "device_owner": "", "description": self._marks.description(vm)}
+        self._session.find(Call("network", "PUT", f"/ports/{port['id']}", {"port": free}))
+
+    def _release_volume(self, volume: Raw) -> None:
         """Take attachments to servers that are gone off the volume, else Cinder refuses to delete it."""
         if not volume.get("attachments") and volume.get("status") != "reserved":
             return

@@ -1,5 +1,6 @@
 """One signed-in session: time-outs, pages, a negotiated microversion; every failure is a `PortError`."""
 
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ HIGHEST = (2, 90)
 """2.92 changes keypairs, 2.96 lists servers wrongly."""
 _ATTACHMENTS = "3.27"
 _RESTARTS = 3
+_VERSION = re.compile(r"\d+\.\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,13 +172,13 @@ def negotiated(wanted: str, offered: tuple[int, ...]) -> str:
     Raises:
         PortError: one of both is out of bounds (CONFIG).
     """
-    asked = tuple(int(part) for part in wanted.split("."))
+    asked = tuple(int(part) for part in wanted.split(".")) if _VERSION.fullmatch(wanted) else ()
     if not LOWEST <= asked <= HIGHEST:
         raise PortError(_unfit(f"openstack.microversion is {wanted!r}; expected 2.79 to 2.90"))
     if offered < LOWEST:
-        most = ".".join(map(str, offered)) if offered else "none"
+        most = ".".join(map(str, offered)) or "none"
         raise PortError(
-            _unfit(f"the cloud's compute API speaks microversion {most} at most; 2.79 is needed (Train)")
+            _unfit(f"compute: microversion {most} is the cloud's highest; expected at least 2.79")
         )
     return ".".join(map(str, min(asked, offered)))
 

@@ -1,5 +1,6 @@
 """The clouds that keep the contract; whatever a test leaves in the tenant is removed after it."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -9,7 +10,7 @@ from localcloud.openstack import clouds, tenants
 from localcloud.openstack.lab import Lab as Tenancy
 from shadow_autoscaler.adapters.openstack import OpenStackCloud, OpenStackSettings
 
-NAME = "contract-autoscaler-cloud"
+NAME = f"contract-autoscaler-cloud-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
 INSTANCES = 20
 
 

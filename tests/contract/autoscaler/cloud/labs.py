@@ -122,7 +122,7 @@ class RealLab:
         return answer.json()
 
     def through(self, folder: Path, **proxies: FaultyProxy) -> OpenStackCloud:
-        """Return an adapter whose calls of some services go through proxies: compute, network, block_storage."""
+        """Return an adapter that calls services through proxies: compute, network, block_storage."""
         entry = dict(clouds.entries()[self.tenancy.tenant.cloud])
         entry |= {f"{service}_endpoint_override": proxy.url for service, proxy in proxies.items()}
         file = folder / "clouds.yaml"
