@@ -1,10 +1,11 @@
 """What is wrong with a webhook's body or a forge's answer, field by field."""
 
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-_QUOTED = 60
+_QUOTED: Final = 60
+_LIST: Final = TypeAdapter(list[Any])
 _M = TypeVar("_M", bound=BaseModel)
 
 
@@ -22,6 +23,11 @@ def parse(model: type[_M], body: bytes) -> _M:
         return model.model_validate_json(body)
     except ValidationError as error:
         raise MalformedEventError(sentence(error)) from None
+
+
+def items(value: object) -> list[Any]:
+    """Return a list as one; raises `ValidationError` for what else might pass for an empty one."""
+    return _LIST.validate_python(value)
 
 
 def sentence(error: ValidationError) -> str:

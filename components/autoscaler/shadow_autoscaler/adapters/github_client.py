@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from pydantic import ValidationError
+
 from shadow_autoscaler.adapters.brake import Brake
+from shadow_autoscaler.adapters.event_errors import sentence
 from shadow_autoscaler.adapters.http_text import clip
 from shadow_autoscaler.core.faults import Failure, FailureKind, PortError
 
@@ -207,5 +210,6 @@ def _understood(call: str, kind: FailureKind, read: Callable[[], T]) -> T:
         return read()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         # Such as the page of a proxy in between.
-        text = clip(f"{call}: the answer is not what GitHub documents: {error}")
+        fault = sentence(error) if isinstance(error, ValidationError) else repr(error)
+        text = clip(f"{call}: the answer is not what GitHub documents: {fault}")
         raise CallError(Failure(kind, text), 0) from None

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import AwareDatetime, BaseModel, ValidationError
 
-from shadow_autoscaler.adapters.event_errors import sentence
+from shadow_autoscaler.adapters.event_errors import items, sentence
 from shadow_autoscaler.adapters.github_client import CallError, GitHubClient
 from shadow_autoscaler.adapters.github_payloads import Number
 from shadow_autoscaler.core.faults import Failure, FailureKind
@@ -87,12 +87,12 @@ def _listed(client: GitHubClient, hook_path: str, since: float) -> Iterator[_Del
 
 
 class _Page(BaseModel):
-    items: tuple[_Delivery, ...]
+    found: tuple[_Delivery, ...]
 
 
 def _read(path: str, content: bytes) -> tuple[_Delivery, ...]:
     try:
-        return _Page.model_validate_json(b'{"items":' + content + b"}").items
+        return _Page.model_validate_json(b'{"found":' + content + b"}").found
     except ValidationError as error:
         raise CallError(Failure(FailureKind.TRANSIENT, f"GET {path}: {sentence(error)}"[:300]), 0) from None
 
@@ -113,7 +113,7 @@ def hooks(client: GitHubClient, owner_path: str, webhook_url: str) -> list[str]:
     """API paths of an organisation's or a repository's hooks that lead to us."""
 
     def read(answer: Any) -> tuple[int, ...]:
-        ours = (hook for hook in answer if str(hook["config"].get("url", "")).rstrip("/") == wanted)
+        ours = (hook for hook in items(answer) if str(hook["config"].get("url", "")).rstrip("/") == wanted)
         return tuple(int(hook["id"]) for hook in ours)
 
     path, wanted = f"{owner_path}/hooks", webhook_url.rstrip("/")

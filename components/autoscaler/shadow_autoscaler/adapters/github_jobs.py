@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 
+from shadow_autoscaler.adapters.event_errors import items
 from shadow_autoscaler.adapters.github_client import CallError, GitHubClient
 from shadow_autoscaler.adapters.github_payloads import Run, RunJob
 from shadow_autoscaler.core.events import RerunOutcome
@@ -72,7 +73,7 @@ def repositories(client: GitHubClient, owner: str, most: int) -> list[str]:
     """Full names of an organisation's repositories that can run anything, the last pushed to first."""
 
     def read(answer: Any) -> tuple[str, ...]:
-        alive = (repo for repo in answer if not repo.get("archived") and not repo.get("disabled"))
+        alive = (repo for repo in items(answer) if not repo.get("archived") and not repo.get("disabled"))
         return tuple(str(repo["full_name"]) for repo in alive)
 
     found: list[str] = []
@@ -116,7 +117,7 @@ def _run(client: GitHubClient, project: str, run_id: int) -> Run | None:
 
 def _runs(client: GitHubClient, project: str) -> list[tuple[str, Run]]:
     def read(answer: Any) -> tuple[Run, ...]:
-        return tuple(map(Run.model_validate, answer["workflow_runs"]))
+        return tuple(map(Run.model_validate, items(answer["workflow_runs"])))
 
     path, found = f"/repos/{project}/actions/runs", dict[int, Run]()
     for status in _STATUSES:
@@ -127,7 +128,7 @@ def _runs(client: GitHubClient, project: str) -> list[tuple[str, Run]]:
 
 def _jobs(client: GitHubClient, project: str, run: Run) -> list[JobFacts]:
     def read(answer: Any) -> tuple[JobFacts, ...]:
-        facts = (RunJob.model_validate(item).facts(project) for item in answer["jobs"])
+        facts = (RunJob.model_validate(item).facts(project) for item in items(answer["jobs"]))
         known = (replace(one, fork=run.fork, known_origin=True) for one in facts)
         return tuple(one for one in known if one.status < JobStatus.DONE)
 
@@ -144,9 +145,9 @@ def _or_none(read: Callable[[], A]) -> A | None:
         return None
 
 
-def _each(work: Callable[[A], B], items: Iterable[A]) -> list[B]:
-    """Do the same for each item, a few at once."""
-    todo = list(items)
+def _each(work: Callable[[A], B], things: Iterable[A]) -> list[B]:
+    """Do the same for each, a few at once."""
+    todo = list(things)
     if len(todo) < 2:
         return [work(item) for item in todo]
     with ThreadPoolExecutor(min(_AT_ONCE, len(todo)), "github-read") as pool:
@@ -154,4 +155,4 @@ def _each(work: Callable[[A], B], items: Iterable[A]) -> list[B]:
 
 
 def _flat(lists: Iterable[Iterable[A]]) -> list[A]:
-    return [item for items in lists for item in items]
+    return [item for each in lists for item in each]

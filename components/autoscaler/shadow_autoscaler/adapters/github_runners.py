@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from shadow_autoscaler.adapters.event_errors import sentence
+from shadow_autoscaler.adapters.event_errors import items, sentence
 from shadow_autoscaler.adapters.github_client import REGISTRATION, CallError, GitHubClient
 from shadow_autoscaler.adapters.github_payloads import Number
 from shadow_autoscaler.core.events import Removal, Runner
@@ -84,7 +84,7 @@ def _look_up(client: GitHubClient, runners_path: str, name: str) -> int:
 
 
 def _group_names(answer: Any) -> tuple[tuple[str, int], ...]:
-    return tuple((str(group["name"]), int(group["id"])) for group in answer["runner_groups"])
+    return tuple((str(group["name"]), int(group["id"])) for group in items(answer["runner_groups"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def _matches(client: GitHubClient, path: str, name: str, number: int | None) -> 
 
 
 def _shown(answer: Any) -> tuple[_Shown, ...]:
-    return tuple(map(_Shown.model_validate, answer["runners"]))
+    return tuple(map(_Shown.model_validate, items(answer["runners"])))
 
 
 def _by_number(client: GitHubClient, path: str, number: int) -> _Shown | None:

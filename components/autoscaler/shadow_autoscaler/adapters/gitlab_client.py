@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import BaseModel, ValidationError
 
 from shadow_autoscaler.adapters.brake import Brake
-from shadow_autoscaler.adapters.event_errors import sentence
+from shadow_autoscaler.adapters.event_errors import items, sentence
 from shadow_autoscaler.adapters.http_text import clip
 from shadow_autoscaler.core.faults import Failure, FailureKind, PortError
 
@@ -152,15 +152,12 @@ def understood(model: type[M], response: "requests.Response", path: str) -> M:
 
 
 def understood_all(model: type[M], response: "requests.Response", path: str) -> list[M]:
-    """Read an answer as a list of models, as `understood`; anything but a list is no empty one."""
+    """Read an answer as a list of models, as `understood`."""
     try:
-        items: Any = response.json()
-        if not isinstance(items, list):
-            raise TypeError(f"a list is expected, got {type(items).__name__}")  # noqa: TRY301 - told as the others
-        return [model.model_validate(item) for item in cast("list[Any]", items)]
+        return [model.model_validate(item) for item in items(response.json())]
     except ValidationError as error:
         raise _not_understood(path, error) from None
-    except (ValueError, TypeError) as error:
+    except ValueError as error:
         text = clip(f"GET {path}: the answer is not what GitLab documents: {error}")
         raise CallError(Failure(FailureKind.TRANSIENT, text), 0) from None
 

@@ -123,7 +123,7 @@ def test_a_read_that_fails_may_be_made_again(answer: Answer) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"<html>", b"[]", b'{"runners": [{"id": "x"}]}', b'{"runners": 5}', b"null"]
+    "body", [b"<html>", b"[]", b'{"runners": [{"id": "x"}]}', b'{"runners": 5}', b'{"runners": {}}', b"null"]
 )
 def test_an_answer_that_is_none_of_githubs_is_no_list(body: bytes) -> None:
     failure = failing(forge(lambda _: httpx.Response(200, content=body)).runners)
