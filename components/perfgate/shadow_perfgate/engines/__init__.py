@@ -1,0 +1,1 @@
+"""What can be measured: a callable, transformers, an OpenAI-compatible server, any command."""

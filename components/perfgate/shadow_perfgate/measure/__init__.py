@@ -1,0 +1,1 @@
+"""Measuring: fresh processes that warm up until steady, samplers beside them, interleaved arms."""

@@ -1,0 +1,76 @@
+"""Any command that prints one JSON object with its figures as its last line of output.
+
+The object is `{"metrics": {name: number}, "requests": n, "output_digest": "..."}` or flat, `{name: number}`.
+With the option `metrics` the command's names become canonical ones. `null` means "not measured". Warm-up is
+the command's own.
+"""
+
+import json
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, cast
+
+from shadow_perfgate.errors import MeasureError
+from shadow_perfgate.measure.process import TAIL, Ended
+
+
+def told(ended: Ended, options: Mapping[str, object], window: tuple[int, int]) -> dict[str, Any]:
+    """Return what the command measured in the worker's form."""
+    argv = cast("list[str]", options["argv"])
+    if ended.code != 0:
+        raise MeasureError(
+            f"{' '.join(argv)} ended with {ended.code}: {(ended.stderr or ended.stdout)[-TAIL:]}"
+        )
+    table = last_object(ended.stdout, argv)
+    numbers = cast("dict[str, object]", table.get("metrics", table))
+    names = cast("Mapping[str, str]", options.get("metrics", {}))
+    metrics = {names.get(key, key): value for key, value in numbers.items() if not names or key in names}
+    return {
+        "metrics": finite(metrics, argv),
+        "requests": int(table.get("requests", 0)),
+        "digest": str(table.get("output_digest", "")),
+        "windows": [window],
+        "start_time": 0.0,
+        "peaks": {},
+        "kernel": None,
+        "samples": {},
+        "quiescent": (),
+        "host_quiescent": (),
+        "quiescent_ns": (),
+        "residual_mib": None,
+        "notes": ("the command warms up and repeats by itself",),
+        "software": {},
+        "warmup": {"passes": 0, "stable": True, "medians": ()},
+    }
+
+
+def last_object(output: str, argv: list[str]) -> dict[str, Any]:
+    """Return the JSON object of the last line that holds one."""
+    for line in reversed(output.splitlines()):
+        if line.strip().startswith("{"):
+            try:
+                return cast("dict[str, Any]", json.loads(line))
+            except ValueError as error:
+                raise MeasureError(
+                    f"{' '.join(argv)}: last JSON line {line[:80]!r} is broken: {error}"
+                ) from error
+    raise MeasureError(
+        f"{' '.join(argv)} printed no JSON object; print the figures as one object on one line"
+    )
+
+
+def finite(metrics: Mapping[str, object], argv: list[str]) -> dict[str, float]:
+    """Return the measured numbers; text and booleans are no figures, NaN and infinity are faults."""
+    numbers = {
+        name: float(value)
+        for name, value in metrics.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    broken = [f"{name} = {value}" for name, value in numbers.items() if not isfinite(value)]
+    if broken:
+        raise MeasureError(f"{' '.join(argv)} printed figures that are no numbers: {', '.join(broken)}")
+    if not numbers:
+        raise MeasureError(
+            f"{' '.join(argv)} printed no figure; expected numbers by name, got {dict(metrics)}"
+        )
+    return numbers
