@@ -114,7 +114,8 @@ def has_failed(job: Job) -> bool:
 def on_job_done(draft: Draft, job: Job, vm: Vm | None) -> Job:
     """The forge says that the job is done: was it the reclaim, or did it end by itself?"""
     if job.reclaim is Reclaim.WAITS_FOR_RUN:
-        return job if has_failed(job) else draft.put_job(replace(job, reclaim=Reclaim.NONE))
+        by_itself = not has_failed(job) or (vm is not None and not _due(draft, job, vm))
+        return draft.put_job(replace(job, reclaim=Reclaim.NONE)) if by_itself else job
     if vm is not None and vm.job == job.key and has_failed(job) and _by_notice(draft, job, vm):
         job_lost(draft, job, Cause.RECLAIMED, "it failed when the VM was due to be taken")
     return draft.job(job.key) or job

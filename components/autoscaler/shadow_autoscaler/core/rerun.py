@@ -31,8 +31,8 @@ def on_run_completed(draft: Draft, event: RunCompleted) -> None:
 
 def _request(draft: Draft, jobs: Iterable[Job]) -> None:
     known = sorted(jobs, key=lambda job: job.key)
-    waiting = [job for job in known if job.reclaim is Reclaim.WAITS_FOR_RUN]
-    allowed = [job for job in waiting if _allowed(draft, job)]
+    waiting = [job for job in known if job.reclaim is Reclaim.WAITS_FOR_RUN and _has_ended(draft, job)]
+    allowed = [job for job in waiting if not _superseded(draft, job) and _allowed(draft, job)]
     for job in allowed:
         draft.put_job(replace(job, reclaim=Reclaim.RERUN))
     if not allowed:
@@ -42,6 +42,23 @@ def _request(draft: Draft, jobs: Iterable[Job]) -> None:
             draft.emit(Rerun(job.key, job.facts.run_id))
     elif not any(job.reclaim is Reclaim.RERUN for job in known):
         draft.emit(Rerun(allowed[0].key, allowed[0].facts.run_id))
+
+
+def _has_ended(draft: Draft, job: Job) -> bool:
+    """Whether the forge has said how the job ended: it may have done so before its VM was taken."""
+    if job.status is JobStatus.DONE:
+        return True
+    draft.emit(CheckJob(job.key))
+    return False
+
+
+def _superseded(draft: Draft, job: Job) -> bool:
+    """Whether the job runs again already: by a call without an answer, by the forge, or by a person."""
+    if not any(_older(job, one) for one in draft.run_jobs(run_key(job))):
+        return False
+    draft.put_job(replace(job, reclaim=Reclaim.RERUN))
+    draft.note(job.key, "not run again: a newer attempt is there")
+    return True
 
 
 def _allowed(draft: Draft, job: Job) -> bool:

@@ -3,14 +3,16 @@
 from dataclasses import replace
 
 import pytest
-from unit.autoscaler.core.world import DEPLOYMENT, FAILED, GITLAB, P1, Policy, World
+from unit.autoscaler.core.samples import DEPLOYMENT, FAILED, GITLAB, P1
+from unit.autoscaler.core.world import World
 
 from shadow_autoscaler.core import events as ev
 from shadow_autoscaler.core import intents as to
 from shadow_autoscaler.core.events import Removal, RerunOutcome
 from shadow_autoscaler.core.jobs import ForgeKind, JobKey, Reclaim
 from shadow_autoscaler.core.machines import Cause, Market, Phase, ServerStatus
-from shadow_autoscaler.core.pools import Deployment
+from shadow_autoscaler.core.pools import Deployment, Policy
+from shadow_autoscaler.core.state import Decision
 
 
 def reclaimed(world: World, key: JobKey, *, notice: bool = True) -> None:
@@ -78,15 +80,9 @@ def test_case_7_reclaim_recognised_after_the_run_completed_joins_its_re_run() ->
     world.tell(keys[2])
     complete(world)
     job = world.state.jobs[keys[2]]
-    world.state.apply(_with(world, replace(job, reclaim=Reclaim.WAITS_FOR_RUN, reclaims=1)))
+    world.state.apply(Decision(jobs=(replace(job, reclaim=Reclaim.WAITS_FOR_RUN, reclaims=1),)))
     complete(world)
     assert len(world.of(to.Rerun)) == 1
-
-
-def _with(world: World, job: object) -> object:
-    from shadow_autoscaler.core.state import Decision  # noqa: PLC0415
-
-    return Decision(jobs=(job,))  # type: ignore[arg-type]
 
 
 def test_case_7_a_further_reclaim_is_reported_and_not_run_again() -> None:
@@ -98,18 +94,12 @@ def test_case_7_a_further_reclaim_is_reported_and_not_run_again() -> None:
     world.tell(first)
     world.serve(first)
     vm = world.vm_for(first)
-    world.state.apply(_vm(replace(vm, market=Market.SPOT)))
+    world.state.apply(Decision(vms=(replace(vm, market=Market.SPOT),)))
     reclaimed(world, first)
     complete(world, attempt=2)
     assert len(world.of(to.Rerun)) == 1
     assert world.state.jobs[first].reclaim is Reclaim.GIVEN_UP
     assert world.alarms[-1].subject == f"reclaim:{first}"
-
-
-def _vm(vm: object) -> object:
-    from shadow_autoscaler.core.state import Decision  # noqa: PLC0415
-
-    return Decision(vms=(vm,))  # type: ignore[arg-type]
 
 
 def test_case_7_policy_without_re_run_calls_nothing() -> None:
@@ -224,7 +214,7 @@ def test_case_7_what_else_vanishes_is_told_and_not_run_again(market: Market, upt
     world = World()
     key = world.queued()
     vm = world.serve(key)
-    world.state.apply(_vm(replace(vm, market=market)))
+    world.state.apply(Decision(vms=(replace(vm, market=market),)))
     world.now += uptime
     world.vanish(vm.name)
     world.list_servers()

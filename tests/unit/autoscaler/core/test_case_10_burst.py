@@ -4,7 +4,8 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from unit.autoscaler.core.world import P1, P2, World
+from unit.autoscaler.core.samples import P1, P2
+from unit.autoscaler.core.world import World
 
 from shadow_autoscaler.core import events as ev
 from shadow_autoscaler.core import intents as to
@@ -13,6 +14,7 @@ from shadow_autoscaler.core.jobs import JobKey, JobStatus
 from shadow_autoscaler.core.machines import Phase, ServerStatus
 from shadow_autoscaler.core.pools import Deployment
 from shadow_autoscaler.core.quota import Quota
+from shadow_autoscaler.core.state import PoolState
 
 JOBS = 256
 
@@ -100,7 +102,7 @@ def test_case_10_no_configuration_is_minted_before_its_vm_asks() -> None:
 
 def test_case_10_repositories_take_turns() -> None:
     world = World(deployment=Deployment("acme-ci", (replace(P1, max=4), P2), max_vms=4))
-    world.state.pools["p1"] = replace(world.state.pools.get("p1") or _pool(), drained=True)
+    world.state.pools["p1"] = PoolState("p1", drained=True)
     for number in range(20):
         world.queued(project="acme/loud", name=f"m{number}")
     world.now += 60
@@ -109,12 +111,6 @@ def test_case_10_repositories_take_turns() -> None:
     world.handle(ev.Drained("p1", on=False))
     served = sorted(vm.job.project for vm in world.state.vms.values() if vm.job)
     assert served == ["acme/loud", "acme/loud", "acme/quiet", "acme/quiet"]
-
-
-def _pool() -> object:
-    from shadow_autoscaler.core.state import PoolState  # noqa: PLC0415
-
-    return PoolState("p1")
 
 
 def test_case_10_one_maximum_over_all_pools_counts_what_is_built_and_deleted() -> None:

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from unit.autoscaler.core.world import CAPACITY, DEPLOYMENT, P1, SPOT, World
+from unit.autoscaler.core.samples import CAPACITY, DEPLOYMENT, P1, SPOT
+from unit.autoscaler.core.world import World
 
 from shadow_autoscaler.core import events as ev
 from shadow_autoscaler.core import intents as to

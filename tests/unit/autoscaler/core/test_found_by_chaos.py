@@ -3,7 +3,8 @@
 import pytest
 
 from shadow_autoscaler.core.decide import decide
-from shadow_autoscaler.core.events import Event, JobSeen, ServerGone
+from shadow_autoscaler.core.events import Event, JobSeen, RunCompleted, ServerGone, Tick
+from shadow_autoscaler.core.intents import Rerun
 from shadow_autoscaler.core.jobs import ForgeKind, Job, JobFacts, JobKey, JobStatus, Reclaim
 from shadow_autoscaler.core.machines import Market, Phase, Vm
 from shadow_autoscaler.core.pools import Deployment, Pool, Rung
@@ -75,3 +76,27 @@ def test_a_job_that_failed_before_its_vm_could_be_taken_failed_by_itself(
     tell(state, START + 4000.0, JobSeen(done))
     tell(state, START + 4001.0, ServerGone("gpu-t4-g00001"))
     assert state.jobs[KEY].reclaim is reclaim
+
+
+def _reruns(state: State, now: float, *events: Event) -> list[Rerun]:
+    decisions = [tell(state, now, event) for event in events]
+    return [intent for decision in decisions for intent in decision.intents if isinstance(intent, Rerun)]
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "failed_after_s", "again"),
+    [("success", 2400.0, 0), ("failure", 1000.0, 0), ("failure", 2400.0, 1)],
+)
+def test_a_job_is_run_again_only_when_the_forge_has_said_how_it_ended(
+    conclusion: str, failed_after_s: float, again: int
+) -> None:
+    # Both ended while the process was down: first seen is the server, then the run, last the job.
+    state = busy()
+    first = _reruns(state, START + 4000.0, ServerGone("gpu-t4-g00001"), RunCompleted(KEY, 900))
+    assert state.jobs[KEY].reclaim is Reclaim.WAITS_FOR_RUN
+    assert first == []
+    done = facts(JobStatus.DONE, START + failed_after_s, conclusion)
+    later = _reruns(state, START + 4001.0, JobSeen(done))
+    for seconds in range(4010, 6000, 10):
+        later += _reruns(state, START + seconds, Tick())
+    assert len(later) == again

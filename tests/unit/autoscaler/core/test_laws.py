@@ -6,7 +6,8 @@ from dataclasses import replace
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from unit.autoscaler.core.world import CAPACITY, DEPLOYMENT, FAILED, Machine, World
+from unit.autoscaler.core.samples import CAPACITY, DEPLOYMENT, FAILED
+from unit.autoscaler.core.world import Machine, World
 
 from shadow_autoscaler.core import events as ev
 from shadow_autoscaler.core import intents as to
@@ -15,6 +16,7 @@ from shadow_autoscaler.core.faults import Failure, FailureKind
 from shadow_autoscaler.core.index import Index
 from shadow_autoscaler.core.jobs import ForgeKind, JobFacts, JobKey, JobStatus
 from shadow_autoscaler.core.machines import Cause, Phase, ServerStatus, Vm
+from shadow_autoscaler.core.pools import IdleWindow
 from shadow_autoscaler.core.state import Decision, State
 
 KINDS = [
@@ -66,8 +68,6 @@ class Laws(RuleBasedStateMachine):
         for name in FOREIGN:
             self.world.runners[name] = None
 
-    # --- laws of each decision ------------------------------------------------------------------------------
-
     def _judge(self, event: ev.Event, state: State, decision: Decision) -> None:
         for vm in decision.vms:
             self._forward(state.vms.get(vm.name), vm)
@@ -101,20 +101,12 @@ class Laws(RuleBasedStateMachine):
         asks = [one for one in second.intents if not isinstance(one, to.CheckJob | to.DeleteServer)]
         assert not asks, (event, second)
 
-    # --- steps ----------------------------------------------------------------------------------------------
-
     @initialize(warm=st.booleans())
     def begin(self, warm: bool) -> None:
         if warm:
             pools = DEPLOYMENT.pools
-            first = replace(pools[0], idle=(self._window(),))
+            first = replace(pools[0], idle=(IdleWindow(1),))
             self.world.deployment = replace(DEPLOYMENT, pools=(first, *pools[1:]))
-
-    @staticmethod
-    def _window() -> object:
-        from unit.autoscaler.core.world import IdleWindow  # noqa: PLC0415
-
-        return IdleWindow(1)
 
     @rule(
         labels=st.sampled_from([("self-hosted", "rtx2000"), ("self-hosted", "a4500"), ("shadow-gpu",)]),
@@ -283,8 +275,6 @@ class Laws(RuleBasedStateMachine):
     def _a_machine(self, data: st.DataObject) -> Machine:
         return data.draw(st.sampled_from(list(self.world.machines.values())))
 
-    # --- laws of the state ----------------------------------------------------------------------------------
-
     @invariant()
     def one_vm_per_job(self) -> None:
         state = self.world.state
@@ -327,8 +317,6 @@ class Laws(RuleBasedStateMachine):
             }
         for name in ("open", "ended", "gone"):
             assert set(getattr(state.index, name)) == set(getattr(fresh, name))
-
-    # --- the end --------------------------------------------------------------------------------------------
 
     def teardown(self) -> None:
         """All faults stop and time passes: every job is served, and nothing is left."""
@@ -399,12 +387,7 @@ class Laws(RuleBasedStateMachine):
         for key, job in world.state.jobs.items():
             assert job.tries == self.asked_for[key]
             assert job.tries <= BOOTS_PER_JOB, f"{job.tries} VMs for {key}"
-        calls = Counter(
-            (one.key.project, one.run_id, one.key.attempt)
-            for one in world.done
-            if isinstance(one, to.Rerun) and one.key.forge is ForgeKind.GITHUB
-        )
-        assert all(count <= 30 for count in calls.values()), calls
+        assert all(count == 1 for count in world.reruns.values()), world.reruns
 
 
 Laws.TestCase.settings = settings(

@@ -1,8 +1,11 @@
 """A small world around the pure core: a cloud, two forges and VMs that do what intents ask, step by step."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from unit.autoscaler.core.samples import DEPLOYMENT, FAILED, START
 
 from shadow_autoscaler.core import events as ev
 from shadow_autoscaler.core import intents as to
@@ -12,21 +15,10 @@ from shadow_autoscaler.core.faults import Failure, FailureKind
 from shadow_autoscaler.core.intents import Intent
 from shadow_autoscaler.core.jobs import ForgeKind, JobFacts, JobKey, JobStatus
 from shadow_autoscaler.core.leftovers import Leftover, LeftoverKind
-from shadow_autoscaler.core.machines import Market, Server, ServerStatus, Vm
+from shadow_autoscaler.core.machines import Server, ServerStatus, Vm
 from shadow_autoscaler.core.names import vm_of_runner
-from shadow_autoscaler.core.pools import Deployment, IdleWindow, Policy, Pool, Rung
+from shadow_autoscaler.core.pools import Deployment
 from shadow_autoscaler.core.state import Counters, Decision, State
-
-START = 1_800_000_000.0
-LABELS = ("self-hosted", "linux", "x64", "shadow-gpu")
-SPOT = Rung("edge-preemptible-c4m16-gpu-2000-1", Market.SPOT, 0.29, 4, 16_384)
-ON_DEMAND = Rung("edge-c4m16-gpu-2000-1", Market.ON_DEMAND, 0.5, 4, 16_384)
-P1 = Pool("p1", ForgeKind.GITHUB, (*LABELS, "rtx2000"), (SPOT, ON_DEMAND), 3)
-P2 = Pool("p2", ForgeKind.GITHUB, (*LABELS, "a4500"), (SPOT, ON_DEMAND), 2)
-GITLAB = Pool("gl", ForgeKind.GITLAB, ("shadow-gpu",), (SPOT, ON_DEMAND), 2)
-DEPLOYMENT = Deployment("acme-ci", (P1, P2, GITLAB), max_vms=5)
-CAPACITY = Failure(FailureKind.CAPACITY, "No valid host was found.")
-FAILED = "failure"
 
 
 @dataclass(slots=True)
@@ -57,10 +49,10 @@ class World:
     told: list[tuple[Event, Decision]] = field(default_factory=list[tuple[Event, Decision]])
     on_decision: Callable[[Event, State, Decision], None] = lambda _e, _s, _d: None
     numbers: int = 0
+    reruns: Counter[tuple[str, int, int]] = field(default_factory=Counter[tuple[str, int, int]])
+    """Re-runs that a forge carried out, by project, run and the attempt that was run again."""
     killed: list[JobKey] = field(default_factory=list[JobKey])
     """Jobs that ran on a healthy server when we deleted it."""
-
-    # --- the core -------------------------------------------------------------------------------------------
 
     def handle(self, event: Event) -> Decision:
         decision = decide(self.state, event, self.now, self.deployment)
@@ -99,8 +91,6 @@ class World:
                     self.handle(ev.RegisterFailed(intent.vm, unknown))
                 case _:
                     self.pending.append(intent)
-
-    # --- intents --------------------------------------------------------------------------------------------
 
     def carry(self, index: int = 0, failure: Failure | None = None) -> Intent:
         """Carry a pending intent out; with a failure, have it fail with that."""
@@ -215,8 +205,6 @@ class World:
             self.killed.append(machine.job)
         return ev.ServerGone(intent.vm)
 
-    # --- VMs ------------------------------------------------------------------------------------------------
-
     def machine(self, vm: str) -> Machine:
         return next(one for one in self.machines.values() if one.server.name == vm)
 
@@ -259,8 +247,6 @@ class World:
         """The cloud takes a server, and its job dies; the forge does not know yet."""
         machine = self.machine(vm)
         self.machines.pop(machine.server.server_id)
-
-    # --- forges ---------------------------------------------------------------------------------------------
 
     def job(
         self,
@@ -341,19 +327,32 @@ class World:
     def _rerun(self, intent: to.Rerun) -> RerunOutcome:
         asked = self.jobs[intent.key]
         if intent.key.forge is ForgeKind.GITLAB:
-            self._attempt(asked)
-            return RerunOutcome.DONE
+            return self._retry(asked)
         run = [
             facts
             for facts in self.jobs.values()
             if facts.run_id == asked.run_id and facts.key.project == asked.key.project
         ]
         latest = max(facts.key.attempt for facts in run)
-        if any(facts.status is not JobStatus.DONE for facts in run) or latest > intent.key.attempt:
+        if latest > intent.key.attempt:
+            return RerunOutcome.DONE
+        if any(facts.status is not JobStatus.DONE for facts in run):
             return RerunOutcome.NOT_YET
+        self.reruns[asked.key.project, asked.run_id, latest] += 1
         for facts in run:
             if facts.key.attempt == latest and facts.conclusion == FAILED:
                 self._attempt(facts)
+        return RerunOutcome.DONE
+
+    def _retry(self, asked: JobFacts) -> RerunOutcome:
+        if asked.status is not JobStatus.DONE:
+            return RerunOutcome.NOT_YET
+        newer = any(
+            one.name == asked.name and one.run_id == asked.run_id and one.key > asked.key
+            for one in self.jobs.values()
+        )
+        if not newer:
+            self._attempt(asked)
         return RerunOutcome.DONE
 
     def _attempt(self, facts: JobFacts) -> None:
@@ -399,11 +398,3 @@ class World:
         self.list_runners()
         self.list_leftovers()
         self.wait(0)
-
-
-def pool_with(pool: Pool, **changes: object) -> Pool:
-    """Return the pool with other fields."""
-    return replace(pool, **changes)  # type: ignore[arg-type]
-
-
-__all__ = ["IdleWindow", "Policy", "World"]
