@@ -4,8 +4,9 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import uvicorn
 from starlette.applications import Starlette
@@ -15,43 +16,57 @@ from shadow_autoscaler.edge.logs import configure
 from shadow_autoscaler.edge.metrics import Metrics
 from shadow_autoscaler.edge.web import app
 from shadow_autoscaler.edge.wiring import Base, service
-from shadow_autoscaler.runtime.service import World
+from shadow_autoscaler.runtime.service import Service, World
 
 _log = logging.getLogger(__name__)
 GRACE_S = 25
 """How long requests and steps in progress may take after the signal to stop."""
 
 
-def serve(
-    base: Base,
-    *,
-    level: str = "INFO",
-    outside: World | None = None,
-    port_file: Path | None = None,
-    started: Callable[[], None] = lambda: None,
-) -> int:
-    """Serve until stopped; return the exit code. `outside` replaces the adapters, in tests."""
-    configure(base.redactor, level)
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server whose machine runs and whose socket listens; requests are answered while `web` serves."""
+
+    web: uvicorn.Server
+    listener: socket.socket
+    machine: Service
+
+    @property
+    def port(self) -> int:
+        """The TCP port."""
+        return int(self.listener.getsockname()[1])
+
+    async def answer(self) -> None:
+        """Answer requests until `web.should_exit`."""
+        await self.web.serve(sockets=[self.listener])
+
+
+@contextmanager
+def running(base: Base, outside: World | None = None) -> Generator[Running]:
+    """Start everything but the answering of requests, and end it gracefully."""
     metrics = Metrics()
     machine = service(base, observers=(metrics,), outside=outside)
     intake = Intake(base.store, machine.wake_inbox)
     listener = _listen(base.config.listen.host, base.config.listen.port)
-    port = listener.getsockname()[1]
-    server = uvicorn.Server(_settings(base, app.build(base, machine, intake, metrics)))
+    web = uvicorn.Server(_settings(base, app.build(base, machine, intake, metrics)))
     intake.start()
     machine.start()
-    _log.info("listening", extra={"host": base.config.listen.host, "port": port})
-    if port_file is not None:
-        port_file.write_text(str(port))
-    started()
-    _outlive_signals()
     try:
-        asyncio.run(server.serve(sockets=[listener]))
+        yield Running(web, listener, machine)
     finally:
         intake.stop()
         graceful = machine.stop(GRACE_S)
         _log.info("stopped", extra={"graceful": graceful})
-    return 0 if graceful else 1
+
+
+def serve(base: Base, *, level: str = "INFO", outside: World | None = None) -> int:
+    """Serve until TERM or INT; return the exit code. `outside` replaces the adapters, in tests."""
+    configure(base.redactor, level)
+    with running(base, outside) as server:
+        _log.info("listening", extra={"host": base.config.listen.host, "port": server.port})
+        _outlive_signals()
+        asyncio.run(server.answer())
+    return 0
 
 
 def _outlive_signals() -> None:

@@ -39,8 +39,9 @@ class Lease:
     def give_back(self) -> None:
         """Let another process take over at once."""
         if self._holding:
-            self._end()
+            self._let_go()
             self._engine.store.lease("", 0.0, self._engine.clock())
+            _log.info("the lease is given back", extra={"owner": self._owner})
 
     def _begin(self) -> None:
         rows = self._engine.activate()
@@ -50,7 +51,10 @@ class Lease:
 
     def _end(self) -> None:
         if self._holding:
-            self._holding = False
-            self._engine.deactivate()
-            self._lost()
+            self._let_go()
             _log.warning("another process decides", extra={"owner": self._owner})
+
+    def _let_go(self) -> None:
+        self._holding = False
+        self._engine.deactivate()
+        self._lost()
