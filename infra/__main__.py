@@ -30,13 +30,25 @@ def main() -> None:
     if settings.github:
         from github_side import github_runner_group
 
-        github = declared(partial(github_runner_group, settings.github, secrets), faults)
+        hook = settings.autoscaler.url if settings.autoscaler else ""
+        github = declared(partial(github_runner_group, settings.github, secrets, hook), faults)
     user_data = gitlab.user_data if gitlab else None
-    groups = declared(partial(runners.instance_groups, settings, user_data), faults)
+    stand = declared(partial(runners.base, settings), faults)
+    if stand is None:
+        raise pulumi.RunError("\n".join(faults))
+    groups = declared(partial(runners.instance_groups, settings, stand, user_data), faults)
+    controller = None
+    if settings.autoscaler:
+        from autoscaler_side import Parts, autoscaler
+
+        controller = declared(partial(autoscaler, Parts.of(settings, secrets, stand)), faults)
     if groups is None or faults:
         raise pulumi.RunError("\n".join(faults))
     pulumi.export("instances", runners.instances(settings, groups))
     pulumi.export("monthlyCost", runners.monthly_cost(groups))
+    if controller:
+        outputs = {"url": controller.url, "server": controller.server_id, "version": controller.version}
+        pulumi.export("autoscaler", outputs)
     if gitlab:
         pulumi.export("gitlabRunner", {"id": gitlab.runner_id, "tags": gitlab.tags})
     if github:

@@ -1,6 +1,7 @@
 """Everything on OpenStack: provider, flavors, image, network and the instance groups."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -19,16 +20,36 @@ from shadow_gpu_runners import (
 )
 
 
-def instance_groups(settings: Settings, user_data: pulumi.Output[str] | None) -> dict[str, InstanceGroup]:
-    """Declare the pools and what they stand on; return the groups by pool name."""
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What machines of any kind stand on."""
+
+    opts: pulumi.ResourceOptions
+    image: RunnerImage
+    network: RunnerNetwork
+    key: SshKey | None
+
+
+def base(settings: Settings) -> Base:
+    """Declare provider, image, network and key pair."""
     provider = openstack.Provider("openstack", cloud=settings.cloud, region=settings.region)
     opts = pulumi.ResourceOptions(provider=provider)
     image = RunnerImage("image", {"image_name": settings.image.name}, opts)
     network = RunnerNetwork("network", _network_args(settings), opts)
-    flavors = GpuFlavors("flavors", {"wanted": sorted({pool.flavor for pool in settings.pools})}, opts)
     key = (
         SshKey("ssh-key", {"public_key": settings.ssh_public_key}, opts) if settings.ssh_public_key else None
     )
+    return Base(opts, image, network, key)
+
+
+def instance_groups(
+    settings: Settings, stand: Base, user_data: pulumi.Output[str] | None
+) -> dict[str, InstanceGroup]:
+    """Declare the pools of long-lived instances; return the groups by pool name."""
+    opts, image, network, key = stand.opts, stand.image, stand.network, stand.key
+    if not settings.pools:
+        return {}
+    flavors = GpuFlavors("flavors", {"wanted": sorted({pool.flavor for pool in settings.pools})}, opts)
     groups: dict[str, InstanceGroup] = {}
     for pool in settings.pools:
         args = _group_args(settings, pool, image, network, flavors)
@@ -42,7 +63,9 @@ def instance_groups(settings: Settings, user_data: pulumi.Output[str] | None) ->
 
 def _network_args(settings: Settings) -> RunnerNetworkArgs:
     wanted = settings.network
-    args: RunnerNetworkArgs = {"instances": sum(pool.count for pool in settings.pools)}
+    # The controller is one more machine beside those of the jobs.
+    jobs = sum(pool.max for pool in settings.autoscaler.pools) + 1 if settings.autoscaler else 0
+    args: RunnerNetworkArgs = {"instances": sum(pool.count for pool in settings.pools) + jobs}
     if wanted.network_id:
         args["network_id"] = wanted.network_id
         if wanted.subnet_id:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+import autoscaler_settings
 from shadow_gpu_runners.catalog import BOOT_VOLUME_GIB, BOOT_VOLUME_TYPE
 
 NAMESPACE = "shadow-gpu-runners"
@@ -164,8 +165,10 @@ class Settings(_Section):
     """Image of the runners."""
     ssh_public_key: str = ""
     """Public key, one OpenSSH line, that may log in to the instances; no key pair when empty."""
-    pools: Annotated[list[Pool], Field(min_length=1)]
-    """Instance groups."""
+    pools: list[Pool] = []
+    """Instance groups; at least one, or an autoscaler."""
+    autoscaler: autoscaler_settings.Autoscaler | None = None
+    """Controller that makes a machine for each job; none when left out."""
     gitlab: GitLab | None = None
     """GitLab runner; none when left out."""
     github: GitHub | None = None
@@ -179,12 +182,20 @@ class Secrets:
     gitlab_token: pulumi.Output[str] | None
     github_token: pulumi.Output[str] | None
     webhook_secret: pulumi.Output[str] | None
+    gitlab_webhook_token: pulumi.Output[str] | None = None
+    callback_key: pulumi.Output[str] | None = None
+    status_token: pulumi.Output[str] | None = None
+    tls_key: pulumi.Output[str] | None = None
 
 
 _SECRET_KEYS = {
     "gitlabToken": "GITLAB_TOKEN",
     "githubToken": "GITHUB_TOKEN",
     "webhookSecret": "GITHUB_WEBHOOK_SECRET",
+    "gitlabWebhookToken": "GITLAB_WEBHOOK_TOKEN",
+    "autoscalerCallbackKey": "SHADOW_AUTOSCALER_CALLBACK_KEY",
+    "autoscalerStatusToken": "SHADOW_AUTOSCALER_STATUS_TOKEN",
+    "autoscalerTlsKey": "SHADOW_AUTOSCALER_TLS_KEY",
 }
 _KEYS = tuple(to_camel(name) for name in Settings.model_fields)
 _TEXTS = frozenset({"cloud", "region", "sshPublicKey"})
@@ -210,7 +221,7 @@ def load(config: pulumi.Config | None = None) -> tuple[Settings, Secrets]:
         faults += _cross_check(settings)
     if settings is None or faults:
         raise SettingsError(_told(faults))
-    return settings, Secrets(secrets["gitlabToken"], secrets["githubToken"], secrets["webhookSecret"])
+    return settings, Secrets(*secrets.values())
 
 
 def _values(config: pulumi.Config, faults: list[str]) -> dict[str, object]:
@@ -299,17 +310,47 @@ def _missing_secrets(values: Mapping[str, object], secrets: Mapping[str, object]
         "gitlabToken": values.get("gitlab"),
         "githubToken": github,
         "webhookSecret": hook,
+        **_needed_by_autoscaler(values.get("autoscaler")),
     }
     return [_missing_secret(key) for key, user in needed.items() if user and secrets[key] is None]
 
 
+def _needed_by_autoscaler(section: object) -> dict[str, object]:
+    if not isinstance(section, Mapping):
+        return {}
+    pools = cast("list[object]", cast("Mapping[str, object]", section).get("pools") or [])
+    forges = {cast("Mapping[str, object]", pool).get("forge") for pool in pools if isinstance(pool, Mapping)}
+    github = {"webhookSecret": True} if "github" in forges else {}
+    return {"autoscalerCallbackKey": True, "gitlabWebhookToken": "gitlab" in forges, **github}
+
+
 def _cross_check(settings: Settings) -> list[str]:
     return [
+        *_autoscaler_faults(settings),
         *_gitlab_faults(settings.gitlab),
         *_github_faults(settings.github),
         *_pool_faults(settings.pools),
         *_network_faults(settings.network, settings.pools),
     ]
+
+
+def _autoscaler_faults(settings: Settings) -> list[str]:
+    key = f"  {NAMESPACE}:autoscaler"
+    if settings.autoscaler is None:
+        none = f"  {NAMESPACE}:pools: got none, expected at least one pool, or an autoscaler; {_REMEDY}"
+        return [] if settings.pools else [none]
+    forges = {pool.forge for pool in settings.autoscaler.pools}
+    faults = [
+        f"{key}.pools: a pool of {forge}, expected {NAMESPACE}:{forge} to be set up; add it, or drop the pool"
+        for forge in sorted(forges)
+        if getattr(settings, forge) is None
+    ]
+    if "gitlab" in forges and settings.gitlab and not settings.gitlab.project:
+        faults.append(
+            f"{key}.pools: a pool for group {settings.gitlab.group!r}, expected gitlab.project: webhooks of"
+            " groups need a paid plan; name the project"
+        )
+    return faults
 
 
 def _gitlab_faults(gitlab: GitLab | None) -> list[str]:

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 
-from localcloud import extras
+from localcloud import extras, packages
 from localcloud.openstack import control
 from localcloud.paths import log_dir, state_home
 from localcloud.processes import Service
@@ -14,7 +14,7 @@ from localcloud.progress import Progress
 from localcloud.world import World
 
 PARTS = ("openstack", *extras.NAMES)
-_THROWN_AWAY = ("gitlab", "github", "guests", "pulumi")
+_THROWN_AWAY = ("gitlab", "github", "packages", "guests", "volumes", "pulumi")
 
 
 @contextmanager
@@ -62,6 +62,9 @@ def _up(progress: Progress, parts: Sequence[str]) -> None:
     World.ensure()
     services = {name: extras.service(name) for name in extras.NAMES if name in parts}
     _start(progress, [service for name, service in services.items() if name != "guests"])
+    if "packages" in parts:
+        progress.say("building the autoscaler's wheel, and fetching what it needs where that is not cached")
+        packages.prepare()
     if "openstack" in parts:
         control.up(progress)
     _start(progress, services.values())

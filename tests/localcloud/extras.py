@@ -2,11 +2,12 @@
 
 import sys
 
+from localcloud.packages import ADDRESS
 from localcloud.paths import repository, state_home
 from localcloud.processes import Service, fresh, http_ok
 from localcloud.world import World
 
-NAMES = ("gitlab", "github", "guests")
+NAMES = ("gitlab", "github", "packages", "guests")
 
 
 def service(name: str) -> Service:
@@ -16,6 +17,11 @@ def service(name: str) -> Service:
     if name == "guests":
         heartbeat = state_home() / "guests" / "heartbeat"
         return Service(name, command, env, lambda: fresh(heartbeat))
+    if name == "packages":
+        port = int(ADDRESS.rpartition(":")[2])
+        return Service(
+            name, (*command, "--port", str(port)), env, lambda: http_ok(f"{ADDRESS}/health"), (port,)
+        )
     addresses = World.load() if World.path().exists() else World()
     base = addresses.gitlab_url if name == "gitlab" else addresses.github_url
     port = int(base.rpartition(":")[2])

@@ -4,6 +4,7 @@ import secrets
 import shlex
 import sys
 
+from localcloud import packages
 from localcloud.paths import state_home
 from localcloud.world import World, write_private
 
@@ -15,6 +16,11 @@ def variables(world: World) -> dict[str, str]:
     return {
         **world.environment(),
         "GITHUB_WEBHOOK_SECRET": _kept_secret("webhook-secret"),
+        "GITLAB_WEBHOOK_TOKEN": _kept_secret("gitlab-webhook-token"),
+        "SHADOW_AUTOSCALER_CALLBACK_KEY": _kept_secret("callback-key"),
+        "SHADOW_AUTOSCALER_STATUS_TOKEN": _kept_secret("status-token"),
+        "SHADOW_AUTOSCALER_WHEEL": packages.built().url,
+        "SHADOW_AUTOSCALER_INDEX": f"{packages.ADDRESS}/simple/",
         "PULUMI_BACKEND_URL": f"file://{backend}",
         "PULUMI_CONFIG_PASSPHRASE": "local-cloud",
         "PULUMI_ERROR_OUTPUT_STRING": "1",

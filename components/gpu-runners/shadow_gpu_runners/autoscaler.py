@@ -45,7 +45,7 @@ class AutoscalerArgs(TypedDict):
     url: str
     """Address under which forges and machines reach the controller, such as `https://ci.example.com`."""
 
-    config: Mapping[str, Any]
+    config: Mapping[str, pulumi.Input[Any]]
     """Its configuration (docs/reference/autoscaler-config.md), without what the component fills in."""
 
     user_data: Mapping[str, pulumi.Input[str]]

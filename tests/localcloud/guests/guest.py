@@ -17,7 +17,9 @@ from localcloud.standins import rootfs
 from localcloud.standins.__main__ import MODULES
 from localcloud.world import write_private
 
-_IN_SBIN = frozenset({"iptables", "ip6tables", "iptables-save", "nft", "modprobe", "sysctl"})
+_IN_SBIN = frozenset(
+    {"iptables", "ip6tables", "iptables-save", "nft", "modprobe", "sysctl", "blkid", "mkfs.ext4"}
+)
 _INSTALLED_LATER = frozenset({"docker", "dockerd", "containerd", "nvidia-ctk", "init"})
 _JOB_USER = rootfs.Account("ubuntu", 1000, "/home/ubuntu")
 _HOSTNAME = re.compile(r"[^A-Za-z0-9-]+")
@@ -141,9 +143,16 @@ class Guest:
     def boot(self, server: Server, metadata_url: str, unpacked: Path) -> None:
         """Start it; whatever the status file said of an earlier boot is over."""
         self.prepare(server, metadata_url, unpacked)
-        mounts = sandbox.Mounts(self.root, self.hardware, programs.compiled(), unpacked)
+        volumes = tuple(self._volume(volume_id) for volume_id in server.volumes)
+        mounts = sandbox.Mounts(self.root, self.hardware, programs.compiled(), unpacked, volumes)
         environment = {"SHADOW_METADATA_URL": metadata_url, "product_name": "OpenStack Nova"}
         sandbox.boot(mounts, hostname(server.name), environment, self.console, self.status)
+
+    def _volume(self, volume_id: str) -> Path:
+        """The folder that stands for a volume; it stays when the guest goes."""
+        folder = self.folder.parent.parent / "volumes" / volume_id
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     def kill(self) -> None:
         """End every process of it at once."""

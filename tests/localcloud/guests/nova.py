@@ -115,6 +115,11 @@ def _server(record: Mapping[str, Any]) -> Server:
         key_name=record.get("key_name") or "",
         metadata=record["metadata"],
         addresses=_addresses(record["addresses"]),
+        volumes=tuple(
+            volume["id"]
+            for volume in record.get("os-extended-volumes:volumes_attached", ())
+            if not volume["delete_on_termination"]
+        ),
         user_data=record.get("OS-EXT-SRV-ATTR:user_data") or "",
     )
 

@@ -43,6 +43,8 @@ class Mounts:
     hardware: Path
     standins: Path
     cloud_init: Path
+    volumes: tuple[Path, ...] = ()
+    """Folders that stand for attached volumes, named by the volumes' IDs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,11 @@ def command(mounts: Mounts, hostname: str, environment: Mapping[str, str], statu
     arguments += ["--ro-bind", str(mounts.standins), f"{HOST}/standins/localcloud/standins"]
     arguments += ["--ro-bind", str(mounts.cloud_init), f"{HOST}/cloud-init"]
     arguments += ["--ro-bind", str(mounts.hardware), f"{HOST}/hardware"]
+    for volume in mounts.volumes:
+        arguments += ["--bind", str(volume), f"/.volumes/{volume.name}"]
     arguments += ["--proc", "/proc", "--dev", "/dev", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+    for volume in mounts.volumes:
+        arguments += ["--symlink", f"/.volumes/{volume.name}", f"/dev/disk/by-id/virtio-{volume.name[:20]}"]
     arguments += ["--hostname", hostname, "--as-pid-1", "--clearenv"]
     for name, value in (
         {"PATH": _GUEST_PATH, "HOME": "/root", "LANG": "C.UTF-8"} | dict(environment)

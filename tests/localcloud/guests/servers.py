@@ -33,6 +33,8 @@ class Server:
     key_name: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     addresses: tuple[Address, ...] = ()
+    volumes: tuple[str, ...] = ()
+    """IDs of the attached volumes that outlive the server."""
     user_data: str = field(default="", repr=False)
     """As Nova stores it: base64."""
 

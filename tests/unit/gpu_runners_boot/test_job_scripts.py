@@ -127,12 +127,14 @@ def test_an_outdated_runner_is_named_as_such(machine: Machine, controller: Doubl
 
 def test_gitlab_gets_its_token_into_a_private_file(machine: Machine, controller: Double) -> None:
     answer = {"kind": "gitlab", "token": "glrt-1", "runner_name": f"{VM}-1", "wait_timeout_s": 60}
+    answer["system_id"] = "s_0123456789ab"
     controller.config = [(200, answer)]
     ran = played(machine, controller, dataclasses.replace(GOOD, kind="gitlab", config_toml=CONFIG))
     assert ran.returncode == 0, (ran.stdout, ran.stderr, machine.console)
     file = machine.root("etc/gitlab-runner/config.toml")
     assert file.read_text() == f'[[runners]]\nname = "{VM}-1"\ntoken = "glrt-1"\n'
     assert file.stat().st_mode & 0o777 == 0o600
+    assert file.with_name(".runner_system_id").read_text() == "s_0123456789ab"
     call = next(line for line in machine.calls if line.startswith("gitlab-runner"))
     assert f"--runner {VM}-1 --max-builds 1 --wait-timeout 60" in call
     assert not any("glrt-1" in line or TICKET in line for line in [*machine.calls, *machine.console])

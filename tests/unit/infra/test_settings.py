@@ -159,7 +159,7 @@ def test_a_fault_names_the_place_and_never_shows_a_secret(changes: dict[str, Any
         ({"region": "  "}, "region"),
         ({"image": {"name": ""}}, "image.name"),
         ({"pools": [{"name": "gpu", "flavor": ""}]}, "pools[0].flavor"),
-        ({"pools": ""}, "pools"),
+        ({"pools": []}, "pools"),
         ({"gitlab": {"project": "a/b", "url": ""}}, "gitlab.url"),
         ({"gitlab": {"project": "a/b", "tags": [""]}}, "gitlab.tags[0]"),
         ({"github": {"owner": ""}}, "github.owner"),

@@ -129,6 +129,8 @@ text = sys.stdin.read()
 print(text.replace("@HOSTNAME@", os.environ["RUNNER_NAME"]).replace("@TOKEN@", os.environ["RUNNER_TOKEN"]), end="")
 ' <"${ETC}/config.toml.template" >"$target")
   erase "${CONFIG}/token"
+  # The manager's own ID at GitLab, by which the controller removes it again.
+  [[ ! -s "${CONFIG}/system_id" ]] || (umask 077 && setting system_id >"$(dirname "$target")/.runner_system_id")
   gitlab-runner run-single --config "$target" --runner "$name" --max-builds 1 \
     --wait-timeout "$(setting wait_timeout_s)" 9>&-
 }

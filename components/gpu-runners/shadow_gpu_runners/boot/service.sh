@@ -60,7 +60,8 @@ fetch_wheel() {
     printf '%s  %s\n' "$SHADOW_WHEEL_SHA256" "$2" | sha256sum --check --status
 }
 
-# install_service: the wheel is checked by its hash and brings the hashes of everything that it needs.
+# install_service: the wheel is checked by its hash and brings the complete list, by hash, of what it needs. Old
+# releases of pip resolve extras anew in spite of the pins, hence --no-deps.
 install_service() {
   local name=${SHADOW_WHEEL_SHA256:0:16} wheel
   begin install
@@ -75,7 +76,7 @@ install_service() {
   /usr/bin/python3 -I -m zipfile -e "$wheel" "${RUN}/wheel"
   local index=()
   [[ -z "${SHADOW_PIP_INDEX_URL:-}" ]] || index=(--index-url "$SHADOW_PIP_INDEX_URL")
-  retry 4 5 pip_install "$name" "${index[@]}" --require-hashes --only-binary :all: \
+  retry 4 5 pip_install "$name" "${index[@]}" --require-hashes --no-deps --only-binary :all: \
     -r "${RUN}/wheel/shadow_autoscaler/requirements.txt" || fail "pip: $(last_words "$RETRY_OUTPUT")"
   retry 1 1 pip_install "$name" --no-deps --no-index "$wheel" || fail "pip: $(last_words "$RETRY_OUTPUT")"
   rm -rf "${RUN}/wheel" "$wheel"

@@ -1,0 +1,5 @@
+"""A package index on loopback: the autoscaler's wheel as this checkout has it, and all that it needs, by hash."""
+
+from localcloud.packages.wheels import ADDRESS, Wheel, built, folder, prepare
+
+__all__ = ["ADDRESS", "Wheel", "built", "folder", "prepare"]
