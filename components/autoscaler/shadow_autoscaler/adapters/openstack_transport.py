@@ -24,9 +24,10 @@ _NOT_SENT = ("NewConnectionError", "NameResolutionError", "ConnectTimeoutError",
 
 def connect(settings: OpenStackSettings) -> "Connection":
     """Read clouds.yaml and make a connection; nothing is sent yet."""
-    from openstack.config import OpenStackConfig  # noqa: PLC0415 - see the module's docstring
+    from keystoneauth1.exceptions import ClientException  # noqa: PLC0415 - see the module's docstring
+    from openstack.config import OpenStackConfig  # noqa: PLC0415
     from openstack.connection import Connection  # noqa: PLC0415
-    from openstack.exceptions import ConfigException  # noqa: PLC0415
+    from openstack.exceptions import SDKException  # noqa: PLC0415
 
     files: dict[str, Any] = {"config_files": [settings.clouds_file]} if settings.clouds_file else {}
     more: dict[str, Any] = {"region_name": settings.region} if settings.region else {}
@@ -35,7 +36,7 @@ def connect(settings: OpenStackSettings) -> "Connection":
             cloud=settings.cloud, api_timeout=settings.timeout_s, **more
         )
         return Connection(config=region)
-    except (ConfigException, OSError, ValueError) as error:
+    except (SDKException, ClientException, OSError, ValueError) as error:
         where = settings.clouds_file or "clouds.yaml"
         text = f"{where}: cloud {settings.cloud!r} cannot be used: {error}; expected a valid entry"
         raise PortError(Failure(FailureKind.CONFIG, text[:_TEXT_LIMIT])) from error
