@@ -26,10 +26,11 @@ def failing(call: Callable[[], object]) -> PortError:
 
 
 def calls(gitlab: GitLabLab, method: str, part: str) -> list[dict[str, Any]]:
-    """Requests of the adapter that the simulator saw for this project or its runner."""
+    """Requests of the adapter that the simulator saw for this project."""
     log = gitlab.simulator.sim("GET", "/log")
-    own = [line for line in log if line["user_agent"] == "shadow-autoscaler" and line["method"] == method]
-    return [line for line in own if part in line["path"]]
+    ours = [line for line in log if line["user_agent"] == "shadow-autoscaler" and line["method"] == method]
+    group = gitlab.project.partition("/")[0]
+    return [line for line in ours if group in line["path"] and part in line["path"]]
 
 
 def run_job(gitlab: GitLabLab, name: str = "", *, good: bool = True) -> JobKey:
@@ -160,14 +161,14 @@ class TestJobs:
         gitlab.pipeline(f"many: {{script: [a], parallel: 130, tags: [{tags}]}}")
         found = gitlab.forge.jobs()
         assert len({facts.key for facts in found}) == len(found) == 130
-        queries = [line["query"] for line in calls(gitlab, "GET", f"{gitlab.project.split('/')[0]}")]
+        queries = [line["query"] for line in calls(gitlab, "GET", "/jobs")]
         assert len(queries) == 2
         assert "id_before=" in queries[1]
 
     def test_the_time_in_the_queue_is_the_same_each_time(self, gitlab: GitLabLab) -> None:
         gitlab.queue(2)
         assert gitlab.forge.jobs() == gitlab.forge.jobs()
-        assert all(abs(facts.queued_at - time.time()) < 60 for facts in gitlab.forge.jobs())
+        assert all(abs(facts.queued_at - time.time()) < 600 for facts in gitlab.forge.jobs())
 
     def test_jobs_that_wait_for_others_are_not_listed(self, gitlab: GitLabLab) -> None:
         gitlab.pipeline("stages: [a, b]\none: {stage: a, script: [a]}\ntwo: {stage: b, script: [a]}")
