@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ url = "folder:{store}"
 name = "decode"
 engine = "command"
 [workload.command]
-argv = ["python3", "bench.py"]
+argv = ["{python}", "-I", "-S", "bench.py"]
 """
 
 
@@ -51,7 +52,7 @@ class Project:
         self.folder.mkdir(exist_ok=True)
         git(self.folder, "init", "-q", "-b", "main")
         gate.text("bench.py", BENCH.format(counter=str(tmp_path / "counter")))
-        gate.text("perfgate.toml", CONFIG.format(store=tmp_path / "store"))
+        gate.text("perfgate.toml", CONFIG.format(store=tmp_path / "store", python=sys.executable))
         gate.text(".gitignore", "perfgate-report/\n")
         self.commit(12.5)
 

@@ -25,6 +25,11 @@ def number(value: float) -> str:
     return f"{value:.5g}"
 
 
+def plain(value: float) -> str:
+    """Return a value for machines that compare it as text: four significant digits, never an exponent."""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def quantity(value: float, unit: str) -> str:
     """Return a value with its unit; counts stand alone."""
     return number(value) if unit in {"count", "ratio"} else f"{number(value)} {unit}"

@@ -51,7 +51,7 @@ def _worse(samples: Samples, typical: Callable[[tuple[float, ...]], float]) -> M
     unit = samples.spec.unit
     relative = f"{share(worse / old)}, " if old else ""
     message = (
-        f"{relative}{number(new - old)} {unit} ({quantity(old, unit)} -> {quantity(new, unit)}); "
+        f"{relative}{quantity(new - old, unit)} ({quantity(old, unit)} -> {quantity(new, unit)}); "
         f"allowed {percent(samples.threshold.limit)} or {quantity(samples.threshold.floor, unit)}, "
         f"whichever is more: {quantity(allowed, unit)}"
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from shadow_perfgate.decide.verdict import Decision, MetricDecision, Verdict, WorkloadDecision
+from shadow_perfgate.text import plain
 
 _SEVERITIES: dict[Verdict, str] = {
     Verdict.FAIL: "major",
@@ -30,7 +31,7 @@ def metrics(decision: Decision) -> str:
         gpu = workload.candidate.fingerprint.keys.get("gpu", "none") if workload.candidate else "none"
         for metric in workload.metrics:
             labels = f'workload="{_escape(workload.workload)}",gpu="{_escape(gpu)}"'
-            value = f"{median(metric.candidate):.4g}"
+            value = plain(median(metric.candidate))
             families.setdefault(_family(metric), []).append(f"{{{labels}}} {value}")
         code = f'{{workload="{_escape(workload.workload)}"}} {workload.verdict.exit_code}'
         families.setdefault("perfgate_verdict", []).append(code)

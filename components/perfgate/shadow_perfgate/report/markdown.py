@@ -16,7 +16,7 @@ def marker(name: str) -> str:
 def render(decision: Decision, *, name: str = "", limit: int = COMMENT_LIMIT) -> str:
     """Return the whole report; details that do not fit within `limit` are cut at the end."""
     icon = summary.ICONS[decision.verdict]
-    lines = [f"### perfgate: {icon} {_cell(summary.headline(decision))}", ""]
+    lines = [f"### perfgate: {icon} {_cell(_text(summary.headline(decision)))}", ""]
     for workload in decision.workloads:
         lines += _workload(workload)
     lines += [f"> {_text(notice)}" for notice in decision.notices]

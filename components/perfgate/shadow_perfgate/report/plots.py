@@ -7,6 +7,7 @@ from statistics import median
 from shadow_perfgate.baseline.history import Line
 from shadow_perfgate.decide.verdict import MetricDecision, WorkloadDecision
 from shadow_perfgate.model import Series, Session
+from shadow_perfgate.report import summary
 from shadow_perfgate.report.svg import Axis, area, dot, line, path, picture, text
 from shadow_perfgate.text import number, quantity, share
 
@@ -21,7 +22,7 @@ def shifts(metrics: Sequence[MetricDecision]) -> str:
     if not shown:
         return ""
     bounds = [b for m in shown for b in (m.change, m.lower, m.upper) if b is not None]
-    axis = Axis.around([0.0, *bounds, *(m.limit for m in shown if m.gated)], 210, 690)
+    axis = Axis.around([0.0, *bounds, *(m.limit for m in shown if m.gated)], 210, 1028)
     height = 30 + _ROW * len(shown)
     zero = axis.at(0)
     parts = [line(zero, 8, zero, height - 22, "zero"), text(zero, height - 6, "no change", "middle", "tick")]
@@ -32,11 +33,11 @@ def shifts(metrics: Sequence[MetricDecision]) -> str:
     ]
     for place, metric in enumerate(shown):
         parts += _shift(metric, axis, 22 + _ROW * place)
-    return picture(700, height, parts, "Change of each metric with its 90 % interval; right is worse")
+    return picture(1040, height, parts, "Change of each metric with its 90 % interval; right is worse")
 
 
 def _shift(metric: MetricDecision, axis: Axis, y: float) -> list[str]:
-    kind = str(metric.verdict) if metric.gated else "observed"
+    kind = summary.status(metric)
     parts = [text(200, y + 4, metric.spec.name, "end", "name")]
     if metric.lower is not None and metric.upper is not None:
         low, high = (metric.change if not isfinite(b) else b for b in (metric.lower, metric.upper))
@@ -82,12 +83,12 @@ def _allowed(metric: MetricDecision) -> float:
 def history(found: Line) -> str:
     """Return a metric over main's sessions, with its steps."""
     values = [point.value for point in found.points]
-    across = Axis(0, max(1, len(values) - 1), 70, 690)
+    across = Axis(0, max(1, len(values) - 1), 70, 1028)
     up = Axis.around(values, 130, 12)
     parts: list[str] = []
     for tick in up.ticks(3):
         parts += [
-            line(70, up.at(tick), 690, up.at(tick), "grid"),
+            line(70, up.at(tick), 1028, up.at(tick), "grid"),
             text(64, up.at(tick) + 4, number(tick), "end", "tick"),
         ]
     for step in found.steps:
@@ -112,9 +113,9 @@ def history(found: Line) -> str:
         ]
     parts += [
         text(70, 148, found.points[0].created[:10], "start", "tick"),
-        text(690, 148, found.points[-1].created[:10], "end", "tick"),
+        text(1028, 148, found.points[-1].created[:10], "end", "tick"),
     ]
-    return picture(700, 154, parts, f"{found.workload}/{found.spec.name} on the main branch")
+    return picture(1040, 154, parts, f"{found.workload}/{found.spec.name} on the main branch")
 
 
 def memory(workload: WorkloadDecision) -> str:
@@ -124,20 +125,20 @@ def memory(workload: WorkloadDecision) -> str:
     if not known:
         return ""
     times = [_times(series) for _, series in known]
-    across = Axis(0, max(t[-1] for t in times) or 1.0, 70, 690)
-    up = Axis.around([0.0, *(v for _, series in known for v in series.values)], 130, 12, 0.05)
+    across = Axis(0, max(t[-1] for t in times) or 1.0, 70, 1028)
+    up = Axis.around([value for _, series in known for value in series.values], 130, 12)
     parts: list[str] = []
     for tick in up.ticks(3):
         parts += [
-            line(70, up.at(tick), 690, up.at(tick), "grid"),
+            line(70, up.at(tick), 1028, up.at(tick), "grid"),
             text(64, up.at(tick) + 4, number(tick), "end", "tick"),
         ]
     for (cls, series), moments in zip(known, times, strict=True):
         places = range(0, len(series.values), max(1, len(series.values) // _LONG))
         parts.append(path([(across.at(moments[p]), up.at(series.values[p])) for p in places], f"line {cls}"))
     parts += [text(across.at(tick), 148, f"{tick:g} s", "middle", "tick") for tick in across.ticks(5)]
-    parts.append(area(70, 12, 690, 130, "frame"))
-    return picture(700, 154, parts, "Memory over time")
+    parts.append(area(70, 12, 1028, 130, "frame"))
+    return picture(1040, 154, parts, "Memory over time")
 
 
 def _memory(session: Session | None) -> Series | None:

@@ -23,22 +23,21 @@ STAGES = {
 
 
 def headline(decision: Decision) -> str:
-    """Return one line: the verdict and how many of what it rests on."""
-    gated = decision.gated
-    failed = sum(metric.verdict is Verdict.FAIL for metric in gated)
-    return f"{decision.verdict.upper()}: {_counted(decision, len(gated), failed)}"
+    """Return one line: the verdict and what it rests on."""
+    return f"{decision.verdict.upper()}: {_reason(decision)}"
 
 
-def _counted(decision: Decision, gated: int, failed: int) -> str:
-    if failed:
-        return f"{failed} of {gated} gated metrics regressed"
-    findings = [f for w in decision.workloads for f in w.findings if f.verdict is not None]
-    if findings:
-        return findings[0].message
-    undecided = sum(metric.verdict is Verdict.INCONCLUSIVE for metric in decision.gated)
-    if undecided:
-        return f"{undecided} of {gated} gated metrics could not be decided"
-    return f"{gated} gated metrics within their limits" if gated else "nothing was compared"
+def _reason(decision: Decision) -> str:
+    verdict, gated = decision.verdict, decision.gated
+    said = [f.message for w in decision.workloads for f in w.findings if f.verdict is verdict]
+    so_decided = [m for m in gated if m.verdict is verdict]
+    if verdict is Verdict.PASS:
+        return f"{len(gated)} gated metrics within their limits" if gated else "nothing was compared"
+    if verdict is Verdict.FAIL and so_decided:
+        return f"{len(so_decided)} of {len(gated)} gated metrics regressed"
+    if verdict is Verdict.INCONCLUSIVE and so_decided:
+        return f"{len(so_decided)} of {len(gated)} gated metrics could not be decided"
+    return [*said, *(m.message for m in so_decided), "see the findings"][0]
 
 
 def status(metric: MetricDecision) -> str:
