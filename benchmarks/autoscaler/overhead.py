@@ -3,8 +3,9 @@
     PYTHONPATH=tests:components/autoscaler .venv/bin/python benchmarks/autoscaler/overhead.py --pairs 10
 
 Both ways make the same server in turn (A B, then B A, …) in a tenant of their own, polled every 200 ms.
-What counts is the ratio within a pair, since machines drift, and the CPU time that this process spends on a
-server, which other load disturbs less. Needs the local cloud (`scripts/localcloud up`).
+What counts is the ratio within a pair, since machines drift. `--client N` leaves the cloud out: a stand-in of
+Nova answers at once, and the difference is what the adapter itself costs a server. Needs the local cloud
+(`scripts/localcloud up`).
 """
 
 import argparse
@@ -13,11 +14,19 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import yaml
+from openstack.config import OpenStackConfig
+from openstack.connection import Connection
 
 from localcloud.openstack import clouds, tenants
 from localcloud.openstack.lab import Lab
+from localcloud.openstack.layout import url
+from localcloud.openstack.proxy import FaultyProxy
 from localcloud.openstack.seed import IMAGE
 from shadow_autoscaler.adapters.openstack import BootVolume, Machine, OpenStackCloud, OpenStackSettings
 from shadow_autoscaler.ports import ServerSpec
@@ -100,16 +109,19 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--pairs", type=int, default=10)
+    parser.add_argument("--client", type=int, metavar="N", help="servers each way, without the cloud")
     parser.add_argument("--pools", nargs="*", default=["local", "disk", "nova-disk", "port"])
     chosen = parser.parse_args()
     if NAME in clouds.entries():
         tenants.find(NAME).delete()
     lab = Lab.open(tenants.make(NAME))
     try:
+        if chosen.client:
+            print(client_only(lab, chosen.client))
+            return
         bench = Bench(lab, OpenStackCloud(_settings(lab.network_id)))
-        print(
-            "| pool | adapter s | bare s | ratio (quartiles) | adapter CPU ms | bare CPU ms |\n|---|---|---|---|---|---|"
-        )
+        print("| pool | adapter s | bare s | ratio (quartiles) | adapter CPU ms | bare CPU ms |")
+        print("|---|---|---|---|---|---|")
         for pool in chosen.pools:
             print(_row(bench, pool, chosen.pairs), flush=True)
     finally:
@@ -134,6 +146,43 @@ def _row(bench: Bench, pool: str, pairs: int) -> str:
         f"{statistics.median(cost.cpu for cost in each) * 1000:.0f}" for each in (adapter, bare)
     )
     return f"| {pool} | {walls} | {middle:.3f} ({low:.3f} to {high:.3f}) | {cpus} |"
+
+
+def client_only(lab: Lab, number: int) -> str:
+    """Return what a create call and one look at the server cost this process, each way."""
+    active = {"id": "1", "name": "x", "status": "ACTIVE", "metadata": {}, "created": "2026-11-30T12:00:00Z"}
+    with FaultyProxy(f"{url('nova-api')}/v2.1") as nova, TemporaryDirectory() as folder:
+        nova.rule("POST", r"/servers$", status=202, body={"server": {"id": "1"}}, times=10**9)
+        nova.rule("GET", r"/servers/1$", status=200, body={"server": active}, times=10**9)
+        entry = {**clouds.entries()[NAME], "compute_endpoint_override": nova.url}
+        file = Path(folder) / "clouds.yaml"
+        file.write_text(yaml.safe_dump({"clouds": {NAME: entry}}))
+        cloud = OpenStackCloud(replace(_settings(lab.network_id), clouds_file=str(file)))
+        bare = Connection(config=OpenStackConfig(config_files=[str(file)]).get_one(cloud=NAME)).compute
+        ways: dict[str, Callable[[], None]] = {
+            "adapter": lambda: _adapter_once(cloud),
+            "bare": lambda: _bare_once(bare, lab),
+        }
+        costs = {name: list[Cost]() for name in ways}
+        for _ in range(number + 1):
+            for name, way in ways.items():
+                with timed() as cost:
+                    way()
+                costs[name].append(cost())
+    return "\n".join(
+        f"{name}: median {statistics.median(cost.wall for cost in each[1:]) * 1000:.1f} ms a server"
+        for name, each in costs.items()
+    )
+
+
+def _adapter_once(cloud: OpenStackCloud) -> None:
+    spec = ServerSpec("vm", FLAVOR, {"vm": "vm", "pool": "p", "job": "github:a/b:1:1"}, USER_DATA)
+    cloud.server(cloud.create(spec).server_id)
+
+
+def _bare_once(compute: Any, lab: Lab) -> None:
+    wanted = {"image_id": lab.image_id, "networks": [{"uuid": lab.network_id}], "flavor_id": "1"}
+    compute.get_server(compute.create_server(name="vm", metadata={"a": "b"}, config_drive=True, **wanted).id)
 
 
 def _settings(network: str) -> OpenStackSettings:

@@ -76,12 +76,12 @@ class Session:
 
     def readable(self, call: Call) -> dict[str, Any] | None:
         """Send a call; None where the credential may not make it or the cloud does not offer it."""
-        response = self._send(call)
-        if response.status_code in {401, 403, 404, 405, 501}:
-            return None
-        if response.status_code >= 400:
-            raise PortError(of_answer(transport.answer(str(call), response)))
-        return transport.json_object(str(call), response)
+        try:
+            return self.find(call)
+        except PortError as error:
+            if error.failure.kind in {FailureKind.AUTH, FailureKind.CONFIG}:
+                return None
+            raise
 
     def list(self, service: Service, path: str, key: str, **params: str) -> list[dict[str, Any]]:
         """Return all items of a list, over all pages, each item once.

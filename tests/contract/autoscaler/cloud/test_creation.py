@@ -35,7 +35,7 @@ def refused(cloud: OpenStackCloud, **wanted: str) -> Failure:
     return caught.value.failure
 
 
-@pytest.mark.parametrize("pool", ["local", "disk", "nova-disk", "port"])
+@pytest.mark.parametrize("pool", ["disk", "port", pytest.param("nova-disk", marks=pytest.mark.slow)])
 def test_everything_made_for_a_server_carries_the_mark_and_goes_with_it(real: RealLab, pool: str) -> None:
     vm = new_vm()
     server = real.boot(spec(vm, pool=pool))
@@ -65,6 +65,7 @@ def test_everything_made_for_a_server_carries_the_mark_and_goes_with_it(real: Re
     assert wait_until(lambda: real.raw("block_storage", "/volumes")["volumes"] == [], 30)
 
 
+@pytest.mark.slow
 def test_zone_and_key_are_asked_for(real: RealLab) -> None:
     compute = real.tenancy.connection.compute
     key = compute.create_keypair(name="contract-cloud")
@@ -139,7 +140,7 @@ def test_a_full_network_is_a_quota_of_addresses_before_a_server_exists(real: Rea
 @pytest.mark.parametrize(
     ("quota", "resource"), [({"gigabytes": 10}, "gigabytes"), ({"volumes": 0}, "volumes")]
 )
-@pytest.mark.parametrize("pool", ["disk", "nova-disk"])
+@pytest.mark.parametrize("pool", ["disk", pytest.param("nova-disk", marks=pytest.mark.slow)])
 def test_a_volume_quota_is_a_quota_at_once_or_in_the_servers_fault(
     real: RealLab, quota: dict[str, int], resource: str, pool: str
 ) -> None:
@@ -159,7 +160,7 @@ def test_a_volume_quota_is_a_quota_at_once_or_in_the_servers_fault(
     assert (failure.kind, failure.resource) == (FailureKind.QUOTA, resource), failure
 
 
-@pytest.mark.parametrize("pool", ["disk", "nova-disk"])
+@pytest.mark.parametrize("pool", ["disk", pytest.param("nova-disk", marks=pytest.mark.slow)])
 def test_a_volume_that_cannot_be_made_is_tried_again_and_leaves_nothing(real: RealLab, pool: str) -> None:
     project = real.tenancy.tenant.project_id
     with faults.switched_on("volume_create_fail", "the shelf is full", project_id=project):
@@ -175,6 +176,7 @@ def test_a_volume_that_cannot_be_made_is_tried_again_and_leaves_nothing(real: Re
     assert wait_until(lambda: real.raw("block_storage", "/volumes")["volumes"] == [], 30)
 
 
+@pytest.mark.slow
 def test_an_image_replaced_by_another_of_its_name_is_looked_up_anew(real: RealLab) -> None:
     image = real.tenancy.connection.image
     machine = real.settings.machine_of("local")

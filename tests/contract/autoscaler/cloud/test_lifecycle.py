@@ -28,7 +28,7 @@ def test_case_5_a_spot_shortage_shows_later_and_on_demand_follows_with_nothing_l
     assert wait_until(lambda: real.tenancy.tenant.leftovers()[1:] == [], 60)
 
 
-@pytest.mark.parametrize("fault", ["spawn_fail", "bind_fail"])
+@pytest.mark.parametrize("fault", ["spawn_fail", pytest.param("bind_fail", marks=pytest.mark.slow)])
 def test_a_build_that_fails_on_every_host_is_a_lack_of_hosts(real: RealLab, fault: str) -> None:
     with faults.switched_on(fault, "card fell off the bus", project_id=real.tenancy.tenant.project_id):
         failed = real.boot(spec(pool="disk"))
@@ -38,6 +38,7 @@ def test_a_build_that_fails_on_every_host_is_a_lack_of_hosts(real: RealLab, faul
     assert real.gone(failed.server_id)
 
 
+@pytest.mark.slow
 def test_every_way_to_stand_still_is_stopped_and_can_be_deleted(real: RealLab) -> None:
     server = real.boot(spec())
     compute = real.tenancy.connection.compute
@@ -67,6 +68,7 @@ def test_every_way_to_stand_still_is_stopped_and_can_be_deleted(real: RealLab) -
         image.delete_image(shelved.id)
 
 
+@pytest.mark.slow
 def test_a_deletion_under_way_shows_and_one_that_fails_is_asked_for_again(real: RealLab) -> None:
     server = real.boot(spec())
     project = real.tenancy.tenant.project_id

@@ -13,12 +13,10 @@ from shadow_autoscaler.ports import ServerSpec
 SPEC = ServerSpec("gpu-1", "flavor", {"vm": "gpu-1"}, "#cloud-config\n")
 
 
-def failure(tmp_path: Path, entry: object, cloud: str = "shadow", **more: str) -> Failure:
+def failure(tmp_path: Path, entry: object, cloud: str = "shadow") -> Failure:
     file = tmp_path / "clouds.yaml"
     file.write_text(entry if isinstance(entry, str) else yaml.safe_dump({"clouds": {"shadow": entry}}))
-    settings = OpenStackSettings(
-        "acme.dev", cloud, Machine("image", "network"), clouds_file=str(file), **more
-    )
+    settings = OpenStackSettings("acme.dev", cloud, Machine("image", "network"), clouds_file=str(file))
     with pytest.raises(PortError) as caught:
         OpenStackCloud(settings).create(SPEC)
     return caught.value.failure
