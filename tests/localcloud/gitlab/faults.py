@@ -1,4 +1,7 @@
-"""Faults that a test switches on: slow, failing or cut answers, expired tokens, lost or doubled hooks."""
+"""Faults that a test switches on: slow or failing answers, expired tokens, lost, late or doubled hooks.
+
+`reset` cuts the connection before a call is carried out, `reset_after` when it has been.
+"""
 
 import re
 from dataclasses import dataclass, field
