@@ -120,8 +120,13 @@ def test_a_later_action_of_github_means_nothing() -> None:
         (b'{"action": 5}', ["action"]),
         (b'{"action": "queued"}', ["workflow_job", "repository"]),
         (
-            b'{"action": "queued", "workflow_job": {"id": -1, "labels": "gpu"}, '
-            b'"repository": {"full_name": "a:b"}}',
+            json.dumps(
+                {
+                    "action": "queued",
+                    "workflow_job": {"id": -1, "labels": "gpu"},
+                    "repository": {"full_name": "a:b"},
+                }
+            ).encode(),
             ["workflow_job.id", "workflow_job.labels", "workflow_job.name", "repository.full_name"],
         ),
     ],
