@@ -87,6 +87,10 @@ class FakeForge(ABC):
         """Run failed jobs again."""
 
     @abstractmethod
+    def registrations(self) -> Mapping[str, Runner]:
+        """Return all registrations as they really are, for a test to look at."""
+
+    @abstractmethod
     def connect(self, config: Mapping[str, str], runner_name: str, ended: Callable[[bool], None]) -> None:
         """Bring a runner online with the configuration that a VM was given; `ended` is told its end."""
 
