@@ -1,7 +1,7 @@
 """The autoscaler's process: the real runtime over stand-ins, stepped in virtual time, killed at any step."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 
 from shadow_autoscaler.core.decide import decide
@@ -42,8 +42,8 @@ class Process:
         deployment: Deployment,
         seed: str,
         died: Callable[[], None],
-        observers: Sequence[Observer] = (),
-        event_of: Callable[[str], Event] = lambda _: (_ for _ in ()).throw(KeyError),
+        observers: Sequence[Observer],
+        event_of: Callable[[str], Event],
     ) -> None:
         self._clock, self._random, self._died = clock, random.Random(seed), died
         self.alive = True
@@ -129,7 +129,8 @@ class Process:
 
         self._clock.after(pause, lambda: self.guard(turn))
 
-    def _put(self, put: Callable[[Sequence[Outgoing]], None], rows: Sequence[Outgoing]) -> None:
+    def _put(self, put: Callable[[Iterable[Outgoing]], None], rows: Iterable[Outgoing]) -> None:
+        rows = list(rows)
         put(rows)
         for lane in {self.service.hands.lane(row): None for row in rows}:
             self._pump_later(lane)
