@@ -1,4 +1,4 @@
-"""Both adapters against the forges of the running local cloud, in an organisation and a group of their own."""
+"""Both adapters against the forges of the running local cloud, in an owner and a group of their own."""
 
 import secrets
 from collections.abc import Iterator
