@@ -5,12 +5,23 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
+from shadow_gpu_runners.catalog import BOOT_VOLUME_GIB, BOOT_VOLUME_TYPE
+
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Market = Literal["spot", "on-demand", "spot-then-on-demand"]
 
 
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+
+class JobVolume(_Section):
+    """`autoscaler.pools[].volume`: what a machine boots from."""
+
+    size: Annotated[int, Field(ge=10, le=4096)] = BOOT_VOLUME_GIB
+    """GiB."""
+    type: str = BOOT_VOLUME_TYPE
+    """Volume type."""
 
 
 class JobPool(_Section):
@@ -34,8 +45,10 @@ class JobPool(_Section):
     """Image of the machines; `image.name` of the stack when empty."""
     gpu_image: str = "nvidia/cuda:12.1.0-base-ubuntu22.04"
     """Container image in which the GPU is checked, and GitLab's default for jobs."""
-    volume: dict[str, Any] = {}
-    """Boot volume, `sizeGib` and `type`; the flavor's own disk when left out."""
+    volume: JobVolume = JobVolume()
+    """Boot volume, deleted with its machine."""
+    local_disk: bool = False
+    """Boot from the host's own disk instead. Most of Shadow's hosts have none."""
     runner_archive: str = ""
     """GitHub: address of the runner's archive with `#sha256=` and checksum; none when the image has it."""
     packages: list[Text] | None = None

@@ -94,7 +94,10 @@ def _config(parts: Parts) -> dict[str, Any]:
     wanted = parts.settings.autoscaler
     assert wanted is not None  # noqa: S101
     parts.given["callback-key"] = _needed(parts.secrets.callback_key)
-    config: dict[str, Any] = {"callback_key": "callback-key", "openstack": pulumi.Output.from_input(_openstack(parts))}
+    config: dict[str, Any] = {
+        "callback_key": "callback-key",
+        "openstack": pulumi.Output.from_input(_openstack(parts)),
+    }
     if parts.secrets.status_token is not None:
         parts.given["status-token"] = parts.secrets.status_token
         config["status_token"] = "status-token"  # noqa: S105  # a name
@@ -181,8 +184,8 @@ def _pool(parts: Parts, pool: JobPool) -> dict[str, Any]:
     }
     if pool.image:
         section["image"] = pool.image
-    if pool.volume:
-        section["volume"] = {"size_gib": pool.volume.get("sizeGib", 60), "type": pool.volume.get("type", "")}
+    if not pool.local_disk:
+        section["volume"] = {"size_gib": pool.volume.size, "type": pool.volume.type}
     if pool.forge == "github" and parts.settings.github:
         section["runner_group"] = parts.settings.github.group
     return {**section, **pool.options}
