@@ -77,7 +77,11 @@ def merge(old: JobFacts, new: JobFacts) -> JobFacts:
         if not old.partial or new.partial:
             return old
         return replace(new, status=old.status, started_at=old.started_at, finished_at=old.finished_at)
-    known = new if not new.partial else replace(new, labels=old.labels, partial=old.partial)
+    known = new
+    if new.partial:
+        # Labels stay known; which machine runs it is not, unless that was known before.
+        asks = old.partial or (new.status is JobStatus.RUNNING and not old.runner_name)
+        known = replace(new, labels=old.labels, partial=asks)
     if not known.known_origin and old.known_origin:
         known = replace(known, fork=old.fork, known_origin=True)
     return replace(
@@ -117,6 +121,8 @@ def _route(draft: Draft, job: Job, source: Source, *, first: bool) -> Job:
     """Find the pool of a job that has no VM; ask first where the forge has not told enough."""
     facts = job.facts
     if facts.status is JobStatus.DONE or job.vm:
+        return job
+    if facts.partial and job.pool:
         return job
     if facts.partial:
         if first:

@@ -101,7 +101,7 @@ def _registering(draft: Draft, vm: Vm, pool: Pool) -> None:
 def _pickup(draft: Draft, vm: Vm, pool: Pool) -> None:
     waited = draft.now - max(vm.ready_at or vm.asked_at or draft.now, _bound_at(draft, vm))
     job = draft.job(vm.job)
-    if job is None:
+    if job is None or job.status is not JobStatus.QUEUED:
         return
     if waited > pool.pickup_timeout_s:
         text = f"online for {waited:.0f} s, and the forge gave it no job; has its runner group access?"

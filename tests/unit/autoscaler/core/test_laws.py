@@ -283,7 +283,8 @@ class Laws(RuleBasedStateMachine):
         for vm in state.vms.values():
             if vm.phase <= Phase.READY and vm.job is not None:
                 assert state.jobs[vm.job].vm == vm.name
-                assert state.jobs[vm.job].status < JobStatus.RUNNING
+                job = state.jobs[vm.job]
+                assert job.status < JobStatus.RUNNING or job.facts.partial
 
     @invariant()
     def never_more_than_allowed(self) -> None:

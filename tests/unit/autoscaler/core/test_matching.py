@@ -127,3 +127,19 @@ def test_new_pools_match_waiting_jobs_at_the_next_look() -> None:
     world.deployment = DEPLOYMENT
     world.list_jobs()
     assert world.vm_for(key).pool == "p1"
+
+
+def test_gitlab_hooks_do_not_name_the_machine_so_the_forge_is_asked_before_bindings_change() -> None:
+    world = World()
+    keys = [world.queued(("shadow-gpu",), forge=ForgeKind.GITLAB, name=name) for name in ("a", "b")]
+    world.run()
+    first, second = (world.vm_for(key).name for key in keys)
+    for vm in (first, second):
+        world.boot(vm)
+    world.start(keys[0], world.machine(second))
+    world.tell(keys[0])
+    assert world.pending == [to.CheckJob(keys[0])]
+    assert world.state.jobs[keys[0]].vm == first
+    world.run()
+    assert world.state.jobs[keys[0]].vm == second
+    assert world.state.jobs[keys[1]].vm == first
