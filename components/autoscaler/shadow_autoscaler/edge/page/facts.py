@@ -18,6 +18,8 @@ from shadow_autoscaler.ports import AuditLine
 
 ON_ITS_WAY = "a VM is on its way"
 _HEAD = re.compile(r"^Job .*? UTC: ")
+STEPS = ("planned", "sent", "created", "active", "healthy", "ready", "busy", "ended", "deleted")
+"""What a VM goes through, in order; the names of `Vm`'s times."""
 JOBS, VMS, RECENT = 200, 300, 30
 """Rows shown at most: jobs not done, live VMs, and each of the ended ones."""
 
@@ -106,6 +108,8 @@ class VmFacts:
     cause: str
     detail: str
     reclaim_at: float | None
+    times: Mapping[str, float]
+    """When each step was reached that was: sent, created, active, healthy, ready, busy, ended, deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +214,7 @@ def vm_facts(vm: Vm, deployment: Deployment, now: float) -> VmFacts:
         cause=vm.cause.value,
         detail=vm.detail,
         reclaim_at=vm.reclaim_at,
+        times={step: at for step in STEPS if (at := getattr(vm, f"{step}_at")) is not None},
     )
 
 
