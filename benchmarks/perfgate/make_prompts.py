@@ -74,7 +74,7 @@ def record(rng: random.Random, number: int) -> str:
 
 def journal(index: int, size: int = 4000) -> str:
     """Return a journal of at least `size` characters with a beginning of its own and a question."""
-    rng = random.Random(f"journal {index}")  # noqa: S311 - text, not secrets
+    rng = random.Random(f"journal {index}")
     page, place, voice = (
         rng.randrange(1000, 9999),
         rng.choice(PLACES.split(", ")),
