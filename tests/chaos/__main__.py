@@ -32,14 +32,14 @@ def _run(scenario: Scenario, folder: Path) -> Result:
     state = "BROKEN" if result.breaches else "ok"
     _say(f"seed {scenario.seed} jobs {scenario.jobs}: {state}")
     if result.breaches:
-        _explain(result, folder)
+        _explain(scenario, result, folder)
     return result
 
 
-def _explain(result: Result, folder: Path) -> None:
+def _explain(scenario: Scenario, result: Result, folder: Path) -> None:
     for breach in result.breaches[:20]:
         _say(f"  {breach}")
-    smallest = shrink(result.scenario, lambda scenario: bool(Simulation(scenario).run().breaches))
+    smallest = shrink(scenario, lambda less: bool(Simulation(less).run().breaches))
     path = save(Simulation(smallest, trace=True).run(), folder)
     _say(f"  smallest failing scenario and its trace: {path}")
 

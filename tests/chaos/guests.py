@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chaos.process import SECRET, Process
-from chaos.scenario import Scenario, Trouble
+from chaos.scenario import Plan, Trouble
 from shadow_autoscaler.core.machines import Server
 from shadow_autoscaler.edge.callbacks import WAIT_S, Caller, Reply
 from shadow_autoscaler.runtime import tickets
@@ -45,7 +45,7 @@ class Guests:
 
     def __init__(
         self,
-        scenario: Scenario,
+        scenario: Plan,
         clock: VirtualClock,
         cloud: FakeCloud,
         process: Callable[[], Process | None],

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from chaos.scenario import DEPLOYMENT, PRICES
 from shadow_autoscaler.core.jobs import JobFacts, JobStatus
 
 if TYPE_CHECKING:
@@ -18,10 +17,10 @@ BOOT_S = 180.0
 def always(sim: "Simulation") -> Iterator[str]:
     """Yield breaches of what must hold at every moment."""
     servers = sim.cloud.truth()
-    if len(servers) > DEPLOYMENT.max_vms:
-        yield f"{len(servers)} servers, over max_vms {DEPLOYMENT.max_vms}"
+    if len(servers) > sim.deployment.max_vms:
+        yield f"{len(servers)} servers, over max_vms {sim.deployment.max_vms}"
     by_pool = Counter(server.marks.get("pool") for server in servers.values())
-    for pool in DEPLOYMENT.pools:
+    for pool in sim.deployment.pools:
         if by_pool[pool.name] > pool.max:
             yield f"pool {pool.name}: {by_pool[pool.name]} servers, over max {pool.max}"
     by_vm = Counter(server.marks.get("vm") for server in servers.values())
@@ -86,7 +85,7 @@ def _nothing_leaked(sim: "Simulation") -> Iterator[str]:
 
 
 def _money(sim: "Simulation") -> Iterator[str]:
-    spent, ideal = sim.cloud.eur(PRICES), sim.ideal_eur()
+    spent, ideal = sim.cloud.eur(sim.prices), sim.ideal_eur()
     if spent > MONEY * ideal + 1.0:
         yield f"EUR {spent:.2f} spent where EUR {ideal:.2f} would have done on-demand"
 

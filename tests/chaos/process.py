@@ -40,6 +40,7 @@ class Process:
         cloud: FakeCloud,
         forges: dict[ForgeKind, FakeForge],
         deployment: Deployment,
+        pace: Pace,
         seed: str,
         died: Callable[[], None],
         observers: Sequence[Observer],
@@ -53,7 +54,7 @@ class Process:
             forges,
             dict.fromkeys(forges, lambda name, _body: (event_of(name),)),
             user_data=lambda vm: f"user-data of {vm.name}",
-            pace=PACE,
+            pace=pace,
         )
         self.service = Service(engine, world, "chaos")
         self.callbacks = Callbacks(engine, self.service.handover, FakeSecrets({KEY: SECRET}), KEY)

@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 from shadow_autoscaler.core.jobs import ForgeKind
 from shadow_autoscaler.core.machines import Market
@@ -70,6 +71,33 @@ class Work:
     fails: bool = False
     cancel_after: float | None = None
     """Seconds after its submission at which the user cancels it."""
+
+
+class Plan(Protocol):
+    """What a simulation needs to know of its scenario."""
+
+    @property
+    def seed(self) -> int: ...
+    @property
+    def jobs(self) -> int: ...
+    @property
+    def trouble(self) -> frozenset[Trouble]: ...
+    @property
+    def arrival_s(self) -> float:
+        """How long jobs keep coming."""
+        ...
+
+    def has(self, trouble: Trouble) -> bool:
+        """Whether that kind of trouble is part of it."""
+        ...
+
+    def rates(self) -> Mapping[str, Rates]:
+        """Return the shares of failing calls."""
+        ...
+
+    def works(self) -> Iterator[Work]:
+        """Yield the jobs."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,4 +182,3 @@ DEMANDS = (
     (ForgeKind.GITLAB, ("shadow-gpu",)),
     (ForgeKind.GITLAB, ("shadow-gpu", "lab")),
 )
-PRICES = {rung.flavor: rung.eur_per_hour for pool in DEPLOYMENT.pools for rung in pool.ladder}

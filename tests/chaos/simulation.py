@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 
 from chaos import laws
 from chaos.guests import MIN_UPTIME_S, Guest, Guests
-from chaos.process import Killed, Process
-from chaos.scenario import DEPLOYMENT, PRICES, Scenario, Trouble, Work
+from chaos.process import PACE, Killed, Process
+from chaos.scenario import DEPLOYMENT, Plan, Trouble, Work
 from shadow_autoscaler.core.events import Event
 from shadow_autoscaler.core.jobs import ForgeKind, JobFacts, JobKey, JobStatus
+from shadow_autoscaler.core.pools import Deployment
 from shadow_autoscaler.core.state import Decision, State
 from shadow_autoscaler.ports import Delivery
+from shadow_autoscaler.runtime.reads import Pace
 from shadow_autoscaler.testing.clock import VirtualClock
 from shadow_autoscaler.testing.cloud import CloudTraits, FakeCloud
 from shadow_autoscaler.testing.faults import FaultPlan
@@ -38,7 +40,7 @@ class Injury:
 class Result:
     """How a run ended."""
 
-    scenario: Scenario
+    scenario: Plan
     breaches: tuple[str, ...]
     figures: dict[str, float]
     trace: tuple[str, ...] = ()
@@ -70,11 +72,21 @@ class Trace:
 class Simulation:
     """A world with one autoscaler in it."""
 
-    def __init__(self, scenario: Scenario, *, trace: bool = False) -> None:
+    def __init__(
+        self,
+        scenario: Plan,
+        *,
+        trace: bool = False,
+        deployment: Deployment = DEPLOYMENT,
+        traits: CloudTraits | None = None,
+        pace: Pace = PACE,
+    ) -> None:
         self.scenario, self.clock, self.data = scenario, VirtualClock(), StoredData()
+        self.deployment, self._pace = deployment, pace
+        self.prices = {rung.flavor: rung.eur_per_hour for pool in deployment.pools for rung in pool.ladder}
         self.trace = Trace(self.clock) if trace else None
         self.faults = FaultPlan(scenario.seed, scenario.rates())
-        self.cloud = FakeCloud(self.clock, self.faults, _traits(scenario), scenario.seed)
+        self.cloud = FakeCloud(self.clock, self.faults, traits or _traits(scenario), scenario.seed)
         self.forges: dict[ForgeKind, FakeForge] = {
             ForgeKind.GITHUB: FakeGitHub(self.clock, self.faults, seed=scenario.seed),
             ForgeKind.GITLAB: FakeGitLab(self.clock, self.faults, seed=scenario.seed),
@@ -164,7 +176,7 @@ class Simulation:
         for forge in self.forges.values():
             for facts in forge.truth().values():
                 seconds += laws.ran_seconds(facts) + laws.BOOT_S
-        return seconds / 3600 * max(PRICES.values())
+        return seconds / 3600 * max(self.prices.values())
 
     def _submit(self, work: Work) -> None:
         forge = self.forges[work.forge]
@@ -227,7 +239,8 @@ class Simulation:
             store,
             self.cloud,
             self.forges,
-            DEPLOYMENT,
+            self.deployment,
+            self._pace,
             f"{self.scenario.seed}:{self._lives}",
             self._died,
             (self.trace,) if self.trace else (),
@@ -290,12 +303,12 @@ class Simulation:
             "days": round((self.clock.true - 1_767_225_600.0) / 86_400, 2),
             "wait p50 s": round(waits[len(waits) // 2], 1) if waits else 0.0,
             "wait p95 s": round(waits[len(waits) * 95 // 100], 1) if waits else 0.0,
-            "EUR": round(self.cloud.eur(PRICES), 2),
+            "EUR": round(self.cloud.eur(self.prices), 2),
             "EUR ideal on-demand": round(self.ideal_eur(), 2),
         }
 
 
-def _traits(scenario: Scenario) -> CloudTraits:
+def _traits(scenario: Plan) -> CloudTraits:
     has = scenario.has
     return CloudTraits(
         flavors={
