@@ -1,4 +1,4 @@
-"""A package index on loopback: the autoscaler's wheel as this checkout has it, and all that it needs, by hash."""
+"""A package index on loopback: the autoscaler's wheel as this checkout has it, and what it needs."""
 
 from localcloud.packages.wheels import ADDRESS, Wheel, built, folder, prepare
 

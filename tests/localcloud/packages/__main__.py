@@ -20,7 +20,8 @@ def main() -> None:
     words = ["-m", "pypiserver", "run", "-p", options.port, "-i", "127.0.0.1", "--disable-fallback"]
     # Becomes the server, so that its pid is the one that was started.
     os.execv(  # noqa: S606
-        sys.executable, [sys.executable, *words, "--backend", "simple-dir", str(folder())])
+        sys.executable, [sys.executable, *words, "--backend", "simple-dir", str(folder())]
+    )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""`python -m localcloud.quickstart seed | run`: the project before `pulumi up`, the pipeline after it."""
+"""`python -m localcloud.quickstart seed | run | fresh`: before `pulumi up`, and the two parts after it."""
 
 import sys
 import time
 
 from rich.console import Console
 
-from localcloud.quickstart import pipeline, project, screen
+from localcloud.quickstart import controller, fresh, pipeline, project, screen
 from localcloud.world import World
 
 JOB = "test_inference"
@@ -29,19 +29,22 @@ def run(console: Console) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Run one of the two steps; return 0 on success, 1 when the pipeline isn't green, 2 on a wrong call."""
+    """Run one of the steps; return 0 on success, 1 when the pipeline isn't green, 2 on a wrong call."""
     console = Console(highlight=False)
     if arguments == ["seed"]:
         project.ensure(World.load())
         return 0
-    if arguments != ["run"]:
-        console.print("usage: python -m localcloud.quickstart seed | run", style="red")
+    if arguments not in (["run"], ["fresh"]):
+        console.print("usage: python -m localcloud.quickstart seed | run | fresh", style="red")
         return 2
     try:
-        return run(console)
-    except pipeline.PipelineError as error:
+        if arguments == ["run"]:
+            return run(console)
+        fresh.run(console, World.load())
+    except (pipeline.PipelineError, fresh.FreshError, controller.ControllerError) as error:
         console.print(f"error: {error}", style="red", markup=False)
         return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -33,17 +33,17 @@ def ensure(world: World) -> Project:
     return client.projects.get(made.id)
 
 
-def push(world: World) -> str:
-    """Commit the article's files and push them to `main`; return the new commit's SHA."""
+def push(world: World, source: Path = SOURCE, branch: str = "main") -> str:
+    """Commit the files of `source`, the article's, and push them to a branch; return the new commit's SHA."""
     with tempfile.TemporaryDirectory(prefix="article-") as folder:
         checkout = Path(folder) / NAME
         url = f"{world.gitlab_url}/{GROUP}/{NAME}.git"
         _git(world, Path(folder), "clone", "-q", url, NAME)
-        shutil.copytree(SOURCE, checkout, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-        _git(world, checkout, "checkout", "-q", "-B", "main")
+        shutil.copytree(source, checkout, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        _git(world, checkout, "checkout", "-q", "-B", branch)
         _git(world, checkout, "add", "--all")
         _git(world, checkout, "commit", "-q", "--allow-empty", "-m", "Test inference on a real GPU")
-        _git(world, checkout, "push", "-q", "origin", "main")
+        _git(world, checkout, "push", "-q", "--force", "origin", branch)
         return _git(world, checkout, "rev-parse", "HEAD").strip()
 
 

@@ -194,6 +194,7 @@ def test_many_or_long_faults_stay_readable() -> None:
 def test_the_stacks_that_come_with_the_project_are_usable(file: str) -> None:
     config = yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["config"]
     tokens = {"gitlabToken": "t", "githubToken": "t", "webhookSecret": "s"}
+    tokens |= {"autoscalerCallbackKey": "k", "gitlabWebhookToken": "w"}
     ours = {
         key.partition(":")[2]: value for key, value in config.items() if key.startswith(settings.NAMESPACE)
     }
