@@ -100,7 +100,12 @@ class Outside:
         return not (self.cloud.truth() or self.cloud.remains() or self.github.registrations())
 
     def post(
-        self, body: bytes, event: str = "workflow_job", guid: str = "", **headers: str
+        self,
+        body: bytes,
+        event: str = "workflow_job",
+        guid: str = "",
+        client: httpx.Client | None = None,
+        **headers: str,
     ) -> httpx.Response:
         """Send a signed webhook."""
         self.sent += 1
@@ -111,7 +116,7 @@ class Outside:
             "X-Hub-Signature-256": f"sha256={signature}",
             "Content-Type": "application/json",
         }
-        return self.http.post(f"{self.url}/webhook/github", content=body, headers=known | headers)
+        return (client or self.http).post(f"{self.url}/webhook/github", content=body, headers=known | headers)
 
     def _deliver(self, event: Event) -> bool:
         if not self.hooks:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import uvicorn
 from starlette.applications import Starlette
 
+from shadow_autoscaler.edge.identity import Identity
 from shadow_autoscaler.edge.intake import Intake
 from shadow_autoscaler.edge.logs import configure
 from shadow_autoscaler.edge.metrics import Metrics
@@ -45,7 +46,8 @@ class Running:
 def running(base: Base, outside: World | None = None) -> Generator[Running]:
     """Start everything but the answering of requests, and end it gracefully."""
     metrics = Metrics()
-    machine = service(base, observers=(metrics,), outside=outside)
+    identity = Identity(base.database())
+    machine = service(base, observers=(metrics,), outside=outside, owner=identity.name)
     intake = Intake(base.store, machine.wake_inbox)
     listener = _listen(base.config.listen.host, base.config.listen.port)
     web = uvicorn.Server(_settings(base, app.build(base, machine, intake, metrics)))
@@ -56,6 +58,7 @@ def running(base: Base, outside: World | None = None) -> Generator[Running]:
     finally:
         intake.stop()
         graceful = machine.stop(GRACE_S)
+        identity.close()
         _log.info("stopped", extra={"graceful": graceful})
 
 

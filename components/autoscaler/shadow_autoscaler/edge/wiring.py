@@ -1,7 +1,5 @@
 """Puts the whole autoscaler together from a configuration file."""
 
-import os
-import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from shadow_autoscaler.core.names import runner_name
 from shadow_autoscaler.core.state import State
 from shadow_autoscaler.edge import adapters
 from shadow_autoscaler.edge.config import Config
+from shadow_autoscaler.edge.identity import Identity
 from shadow_autoscaler.edge.logs import Redactor
 from shadow_autoscaler.ports import Secrets, Store
 from shadow_autoscaler.runtime import tickets
@@ -38,6 +37,10 @@ class Base:
         redactor = redactor or Redactor()
         secrets = adapters.secrets(config, folder, redactor)
         return cls(config, folder, secrets, adapters.store(config, folder), redactor)
+
+    def database(self) -> Path | None:
+        """Return the file of the state, where it is one."""
+        return self.folder / self.config.store.path if self.config.store.kind == "sqlite" else None
 
     def templates(self) -> Mapping[str, str]:
         """Return the user-data template of each pool."""
@@ -65,6 +68,7 @@ def service(
     *,
     observers: tuple[Observer, ...] = (),
     outside: World | None = None,
+    owner: str = "",
     clock: Callable[[], float] = time.time,
 ) -> Service:
     """Return the machine, not yet started; `outside` replaces the adapters, in tests."""
@@ -72,18 +76,17 @@ def service(
     engine = Engine(
         base.store, adapters.deployment(base.config, templates), decide, clock, observers=observers
     )
-    return Service(engine, outside or world(base, templates, lambda: engine.read(_registrations)), owner())
+    return Service(
+        engine,
+        outside or world(base, templates, lambda: engine.read(_registrations)),
+        owner or Identity().name,
+    )
 
 
 def _registrations(state: State) -> list[str]:
     return [
         runner_name(vm.name, number) for vm in state.vms.values() for number in range(1, vm.registrations + 1)
     ]
-
-
-def owner() -> str:
-    """Return a name of this process that no other has."""
-    return f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
 
 
 def consoles(folder: Path) -> Callable[[str, str], None]:

@@ -16,6 +16,14 @@ Decide = Callable[[State, Event, float, Deployment], Decision]
 """The core's function."""
 
 
+_NOTHING = Decision()
+
+
+def _says_nothing(commit: Commit) -> bool:
+    """Whether there is nothing to write: most looks at the world find it as it is known."""
+    return commit.decision == _NOTHING and not (commit.delivery_id or commit.finished or commit.postponed)
+
+
 class DecideError(Exception):
     """The core failed on an event: a fault of ours, and nothing was written."""
 
@@ -106,6 +114,8 @@ class Engine:
 
     def _commit(self, event: Event | None, commit: Commit) -> None:
         state = self._held()
+        if _says_nothing(commit):
+            return
         try:
             outgoing = self.store.commit(commit)
         except LeaseLostError:

@@ -59,11 +59,7 @@ def test_case_1_the_same_delivery_from_several_connections_makes_one_vm(
     def send(_: int) -> int:
         with httpx.Client() as client:
             barrier.wait(10)
-            outside_client, outside.http = outside.http, client
-            try:
-                return outside.post(body, guid="D-1").status_code
-            finally:
-                outside.http = outside_client
+            return outside.post(body, guid="D-1", client=client).status_code
 
     with ThreadPoolExecutor(3) as senders:
         assert list(senders.map(send, range(3))) == [202, 202, 202]

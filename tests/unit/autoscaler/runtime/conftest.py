@@ -36,6 +36,10 @@ POOL = Pool(
 KEY = "k" * 32
 
 
+class Killed(BaseException):
+    """The process is gone; nothing may catch this and go on."""
+
+
 @dataclass
 class Rig:
     """Everything that a test touches."""
@@ -55,6 +59,8 @@ class Rig:
         self.guests = True
         """Whether VMs boot, register and run jobs by themselves."""
         self.replies: list[Reply] = []
+        self.up = True
+        """Whether the process can be reached."""
         self.open()
 
     def open(self, store: Store | None = None) -> None:
@@ -115,10 +121,29 @@ class Rig:
         self.store.accept([delivery])
         return None
 
+    def live(self, seconds: float, step: float = 5.0, down: float = 0.0) -> None:
+        """Let time pass as `settle` does; a process that is killed is started again after `down` seconds."""
+        end = self.clock.true + seconds
+        while self.clock.true < end:
+            try:
+                self.settle(step)
+            except Killed:
+                self.up = False
+                self.clock.advance(down)
+                end += down
+                self.up = True
+                self.open()
+
     def _deliver(self, event: Event) -> bool:
         name = f"event-{len(self.events)}"
         self.events[name] = event
-        self.store.accept([Delivery(name, "github", "event", name.encode(), self.clock.now())])
+        if not self.up:
+            return False
+        try:
+            self.store.accept([Delivery(name, "github", "event", name.encode(), self.clock.now())])
+        except Killed:
+            self.open()
+            return False
         return True
 
     def _translate(self, _name: str, body: bytes) -> tuple[Event, ...]:
@@ -129,6 +154,16 @@ class Rig:
             self.clock.after(30, lambda: self._register(server))
 
     def _register(self, server: Server) -> None:
+        if not self.up:
+            self.clock.after(5, lambda: self._register(server))
+            return
+        try:
+            self._boot_on(server)
+        except Killed:
+            self.open()
+            self.clock.after(5, lambda: self._register(server))
+
+    def _boot_on(self, server: Server) -> None:
         vm = server.marks["vm"]
         self.report(vm, "status", server_id=server.server_id, phase="healthy", status="ok")
         reply = self.call(vm, server.server_id)
@@ -140,16 +175,28 @@ class Rig:
             self.clock.after(reply.retry_after_s, lambda: self._register(server))
 
     def _ended(self, server: Server, *, ran: bool) -> None:
-        self.report(
-            server.marks["vm"],
-            "status",
-            server_id=server.server_id,
-            phase="ended",
-            status="ok" if ran else "failed",
-            at=self.clock.now(),
-        )
+        if not self.up:
+            self.clock.after(5, lambda: self._ended(server, ran=ran))
+            return
+        status = "ok" if ran else "failed"
+        body = {"server_id": server.server_id, "phase": "ended", "status": status, "at": self.clock.now()}
+        try:
+            self.report(server.marks["vm"], "status", **body)
+        except Killed:
+            self.open()
+            self.clock.after(5, lambda: self._ended(server, ran=ran))
 
 
 @pytest.fixture(name="rig")
 def rig_fixture() -> Rig:
     return Rig()
+
+
+@pytest.fixture(name="make_rig")
+def make_rig_fixture() -> type[Rig]:
+    return Rig
+
+
+@pytest.fixture(name="killed")
+def killed_fixture() -> type[BaseException]:
+    return Killed

@@ -131,5 +131,5 @@ def test_what_the_former_holder_still_does_is_not_written(rig: Any) -> None:
     assert first.engine.active
     first.inbox.step()
     with pytest.raises(Exception, match="lease"):
-        first.engine.settle()
+        first.engine.settle(delivery_id="event-0")
     assert not first.engine.active
