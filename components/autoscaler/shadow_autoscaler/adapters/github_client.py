@@ -3,7 +3,6 @@
 import ssl
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -14,6 +13,7 @@ from pydantic import ValidationError
 from shadow_autoscaler.adapters.brake import Brake
 from shadow_autoscaler.adapters.event_errors import sentence
 from shadow_autoscaler.adapters.http_text import clip
+from shadow_autoscaler.adapters.recent import Recent
 from shadow_autoscaler.core.faults import Failure, FailureKind, PortError
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ DEFAULT_URL: Final = "https://api.github.com"
 _VERSION: Final = {"X-GitHub-Api-Version": "2022-11-28"}
 _PAGE: Final = 100
 _MAX_PAGES: Final = 100
-_KEPT_ANSWERS: Final = 4096
 CORE, REGISTRATION = "core", "actions_runner_registration"
 
 
@@ -95,9 +94,7 @@ class GitHubClient:
     brake: Brake = field(init=False)
     _clients: "list[Client]" = field(default_factory=list["Client"])
     _secret: tuple[str, ...] = ()
-    _known: OrderedDict[str, tuple[str, Any, bool]] = field(
-        default_factory=OrderedDict[str, tuple[str, Any, bool]]
-    )
+    _known: Recent[str, tuple[str, Any, bool]] = field(default_factory=Recent[str, tuple[str, Any, bool]])
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
@@ -142,24 +139,18 @@ class GitHubClient:
 
     def _conditional(self, path: str, read: Callable[[Any], T], params: Mapping[str, Any]) -> tuple[T, bool]:
         address = f"{path}?{sorted(params.items())}"
-        with self._lock:
-            known = self._known.get(address)
+        known = self._known.get(address)
         headers = {"If-None-Match": known[0]} if known else {}
         response = self._send("GET", path, CORE, params=params, headers=headers)
         if known and response.status_code == HTTPStatus.NOT_MODIFIED:
             return known[1], known[2]
         found = _understood(f"GET {path}", FailureKind.TRANSIENT, lambda: read(response.json()))
         more = "next" in response.links
-        self._remember(address, response.headers.get("etag"), found, more)
+        if etag := response.headers.get("etag"):
+            self._known.put(address, (etag, found, more))
+        else:
+            self._known.drop(address)
         return found, more
-
-    def _remember(self, address: str, etag: str | None, found: object, more: bool) -> None:
-        with self._lock:
-            self._known.pop(address, None)
-            if etag:
-                self._known[address] = (etag, found, more)
-            while len(self._known) > _KEPT_ANSWERS:
-                self._known.popitem(last=False)
 
     def _send(
         self,

@@ -1,6 +1,5 @@
 """Workflow jobs and runs at GitHub: one, all that wait or run, and running failed ones again."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -10,6 +9,7 @@ from typing import Any, Final, TypeVar
 from shadow_autoscaler.adapters.event_errors import items
 from shadow_autoscaler.adapters.github_client import CallError, GitHubClient
 from shadow_autoscaler.adapters.github_payloads import Run, RunJob
+from shadow_autoscaler.adapters.recent import Recent
 from shadow_autoscaler.core.events import RerunOutcome
 from shadow_autoscaler.core.faults import FailureKind
 from shadow_autoscaler.core.jobs import JobFacts, JobKey, JobStatus
@@ -17,7 +17,6 @@ from shadow_autoscaler.core.jobs import JobFacts, JobKey, JobStatus
 A = TypeVar("A")
 B = TypeVar("B")
 _AT_ONCE: Final = 8
-_KEPT_RUNS: Final = 4096
 _STATUSES: Final = ("queued", "in_progress")
 """In the order in which a run passes them, so that one that moves between the two calls is seen by both."""
 _ALREADY_RUNNING: Final = "already running"
@@ -27,23 +26,19 @@ _ALREADY_RUNNING: Final = "already running"
 class Origins:
     """Whether runs come from forks, which never changes, for the runs seen last."""
 
-    _forks: OrderedDict[int, bool] = field(default_factory=OrderedDict[int, bool])
+    _forks: Recent[int, bool] = field(default_factory=Recent[int, bool])
 
     def of(self, client: GitHubClient, project: str, run_id: int) -> bool | None:
         """Whether a run's code comes from a fork; None where GitHub does not know the run any more."""
-        if run_id not in self._forks:
-            run = _run(client, project, run_id)
-            if run is None:
-                return None
-            self.note(run)
-            return run.fork
-        return self._forks[run_id]
+        known = self._forks.get(run_id)
+        if known is not None:
+            return known
+        run = _run(client, project, run_id)
+        return None if run is None else self.note(run)
 
-    def note(self, run: Run) -> None:
-        """Remember a run."""
-        self._forks[run.id] = run.fork
-        while len(self._forks) > _KEPT_RUNS:
-            self._forks.popitem(last=False)
+    def note(self, run: Run) -> bool:
+        """Remember a run; return whether its code comes from a fork."""
+        return self._forks.put(run.id, run.fork)
 
 
 def job(client: GitHubClient, origins: Origins, key: JobKey) -> JobFacts | None:

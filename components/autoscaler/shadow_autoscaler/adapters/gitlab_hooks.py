@@ -10,12 +10,12 @@ from pydantic import BaseModel
 
 from shadow_autoscaler.adapters.gitlab_client import CallError, GitLabClient
 from shadow_autoscaler.adapters.gitlab_payloads import DONE, Moment, Number
+from shadow_autoscaler.adapters.recent import Recent
 from shadow_autoscaler.core.faults import FailureKind
 
 PER_MINUTE: Final = 5
 """GitLab's default limit of resent hooks for each user and project."""
 _PAGES: Final = 5
-_KEPT: Final = 10_000
 _STATES: Final = DONE | {"pending"}
 
 
@@ -53,7 +53,7 @@ class Resending:
 
     client: GitLabClient
     webhook_url: str
-    _repeated: dict[str, None] = field(default_factory=dict[str, None])
+    _repeated: Recent[str, bool] = field(default_factory=Recent[str, bool])
 
     def run(self, project: str, since: float) -> int:
         """Have a project's failed Job Hooks since then sent again, at most five; return how many.
@@ -79,7 +79,7 @@ class Resending:
                 if error.failure.kind is FailureKind.THROTTLED or error.status == HTTPStatus.NOT_FOUND:
                     break
                 raise
-            self._remember(event.key)
+            self._repeated.put(event.key, True)
             sent += 1
         return sent
 
@@ -105,12 +105,7 @@ class Resending:
             attempts[0]
             for key, attempts in reversed(by_key.items())
             if len(attempts) == 1
-            and key not in self._repeated
+            and not self._repeated.get(key)
             and attempts[0].matters
             and not attempts[0].arrived
         ]
-
-    def _remember(self, key: str) -> None:
-        self._repeated[key] = None
-        while len(self._repeated) > _KEPT:
-            del self._repeated[next(iter(self._repeated))]

@@ -1,6 +1,5 @@
 """Jobs at GitLab: one, all that wait or run in the watched projects, and running one again."""
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -18,11 +17,11 @@ from shadow_autoscaler.adapters.gitlab_client import (
 )
 from shadow_autoscaler.adapters.gitlab_payloads import DONE, Job, Number, status_of
 from shadow_autoscaler.adapters.gitlab_runners import Names
+from shadow_autoscaler.adapters.recent import Recent
 from shadow_autoscaler.core.events import RerunOutcome
 from shadow_autoscaler.core.faults import FailureKind
 from shadow_autoscaler.core.jobs import JobFacts, JobKey, JobStatus
 
-_KEPT: Final = 4096
 _RETRIABLE: Final = DONE - {"success", "skipped"}
 
 
@@ -38,9 +37,9 @@ class Jobs:
 
     client: GitLabClient
     names: Names
-    _queued: OrderedDict[int, float] = field(default_factory=OrderedDict[int, float])
-    _origins: OrderedDict[tuple[str, int], tuple[str, bool]] = field(
-        default_factory=OrderedDict[tuple[str, int], tuple[str, bool]]
+    _queued: Recent[int, float] = field(default_factory=Recent[int, float])
+    _origins: Recent[tuple[str, int], tuple[str, bool]] = field(
+        default_factory=Recent[tuple[str, int], tuple[str, bool]]
     )
 
     def one(self, key: JobKey) -> JobFacts | None:
@@ -111,27 +110,20 @@ class Jobs:
         if job.queued_duration is None:
             return job.queued_at(now)
         # Told as a duration, it would come out a little different each time.
-        if job.id not in self._queued:
-            self._queued[job.id] = job.queued_at(now)
-            _trim(self._queued)
-        return self._queued[job.id]
+        known = self._queued.get(job.id)
+        return self._queued.put(job.id, job.queued_at(now)) if known is None else known
 
     def _origin(self, project: str, number: int) -> tuple[str, bool]:
         """Source branch of a merge request, and whether it lies in another project or one that is gone."""
         place = (project, number)
-        if place not in self._origins:
-            path = f"/projects/{quote(project, safe='')}/merge_requests/{number}"
-            found = understood(_MergeRequest, self.client.get(path), path)
-            fork = found.source_project_id != found.target_project_id
-            self._origins[place] = (found.source_branch, fork)
-            _trim(self._origins)
-        return self._origins[place]
+        known = self._origins.get(place)
+        if known is not None:
+            return known
+        path = f"/projects/{quote(project, safe='')}/merge_requests/{number}"
+        found = understood(_MergeRequest, self.client.get(path), path)
+        fork = found.source_project_id != found.target_project_id
+        return self._origins.put(place, (found.source_branch, fork))
 
 
 def _path(key: JobKey) -> str:
     return f"/projects/{quote(key.project, safe='')}/jobs/{key.job_id}"
-
-
-def _trim(cache: "OrderedDict[int, float] | OrderedDict[tuple[str, int], tuple[str, bool]]") -> None:
-    while len(cache) > _KEPT:
-        cache.popitem(last=False)

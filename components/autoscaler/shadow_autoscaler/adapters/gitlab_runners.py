@@ -1,7 +1,6 @@
 """Machines at GitLab: a pool's runner has one token, and each machine that uses it is one of its managers."""
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -11,6 +10,7 @@ from pydantic import BaseModel
 
 from shadow_autoscaler.adapters.gitlab_client import CallError, GitLabClient, Secret, understood
 from shadow_autoscaler.adapters.gitlab_payloads import Job, Number
+from shadow_autoscaler.adapters.recent import Recent
 from shadow_autoscaler.core.events import Removal, Runner
 from shadow_autoscaler.core.faults import Failure, FailureKind, PortError
 
@@ -52,20 +52,18 @@ class Names:
     """Runner names by system ID: those of `known`, which the state holds, and those given out here."""
 
     known: Callable[[], Iterable[str]] | None = None
-    _given: OrderedDict[str, str] = field(default_factory=OrderedDict[str, str])
+    _given: Recent[str, str] = field(default_factory=lambda: Recent[str, str](_KEPT_NAMES))
 
     def add(self, name: str) -> str:
         """Remember a name; return its system ID."""
         system_id = system_id_of(name)
-        self._given[system_id] = name
-        while len(self._given) > _KEPT_NAMES:
-            self._given.popitem(last=False)
+        self._given.put(system_id, name)
         return system_id
 
     def table(self) -> Mapping[str, str]:
         """All names by system ID."""
         known = self.known() if self.known else ()
-        return {system_id_of(name): name for name in known} | self._given
+        return {system_id_of(name): name for name in known} | self._given.copy()
 
     def of(self, system_id: str) -> str:
         """Name of a machine; its system ID where it is none of ours, empty where we cannot tell."""
