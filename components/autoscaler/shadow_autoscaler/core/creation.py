@@ -40,6 +40,7 @@ def record(draft: Draft, vm: Vm, server: Server) -> Vm | None:
     if vm.server_id:
         return vm
     unpause(draft, vm.pool)
+    draft.calm("cloud:auth")
     vm = replace(
         vm,
         server_id=server.server_id,

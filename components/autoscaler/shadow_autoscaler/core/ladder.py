@@ -69,10 +69,10 @@ def _zones(draft: Draft, pool: str, rung: Rung, turn: int) -> Iterator[str]:
 
 def cool_down(draft: Draft, vm: Vm) -> None:
     """No host had room for the VM: leave its flavor, in its zone where it has one, out in every pool."""
-    what = f"{vm.flavor}@{vm.zone}" if vm.zone else vm.flavor
     for pool in draft.deployment.pools:
-        if any(rung.flavor == vm.flavor for rung in pool.ladder):
-            _cool(draft, pool, what)
+        rung = next((rung for rung in pool.ladder if rung.flavor == vm.flavor), None)
+        if rung is not None:
+            _cool(draft, pool, f"{vm.flavor}@{vm.zone}" if vm.zone in rung.zones else vm.flavor)
 
 
 def _cool(draft: Draft, pool: Pool, what: str) -> None:

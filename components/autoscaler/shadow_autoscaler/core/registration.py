@@ -22,8 +22,8 @@ from shadow_autoscaler.core.machines import Cause, Phase, Vm
 from shadow_autoscaler.core.names import runner_name
 from shadow_autoscaler.core.windows import wanted
 
-MAX_REGISTRATIONS = 5
-"""Configurations minted for one VM."""
+MAX_REGISTRATIONS = 20
+"""Configurations minted for one VM, those that the forge refused for a while included."""
 FRESH_S = 30.0
 """How long the forge's word that a job waits is good for at the hand-over."""
 
@@ -64,7 +64,9 @@ def _ended(draft: Draft, vm: Vm, event: VmReported) -> None:
     job = draft.job(vm.job)
     if job is not None and job.status is not JobStatus.DONE:
         draft.emit(CheckJob(job.key))
-    if vm.phase is Phase.BUSY:
+    if vm.phase is Phase.CLOSING and vm.runner_name:
+        deregister(draft, vm)
+    elif vm.phase is Phase.BUSY:
         close(draft, vm, Cause.JOB_DONE)
     elif event.status == "failed":
         boot_failed(draft, vm, Cause.BOOT_FAILED, f"the runner ended without a job: {event.reason}")
@@ -148,6 +150,7 @@ def on_registered(draft: Draft, event: Registered) -> None:
         draft.emit(Deregister(vm.name, event.runner_name, event.runner_id))
         draft.put_vm(replace(vm, runner_id=event.runner_id))
     elif vm.asked_at is not None:
+        draft.calm("forge:auth")
         ready = replace(vm, runner_id=event.runner_id, asked_at=None, retry_at=None, ready_at=draft.now)
         draft.put_vm(replace(ready, phase=max(vm.phase, Phase.READY)))
 

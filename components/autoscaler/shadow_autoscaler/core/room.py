@@ -1,5 +1,6 @@
 """How many more VMs may be created: pool, deployment and project each have a limit."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shadow_autoscaler.core.breaker import half_open
@@ -47,6 +48,8 @@ class Room:
         for vm in draft.all_live():
             if _unseen(vm, quota):
                 room.take(_rung(draft, vm))
+        for vm in _freed(draft, quota):
+            room.take(_rung(draft, vm), -1)
         return room
 
     def lacks(self, rung: Rung) -> str:
@@ -59,13 +62,13 @@ class Room:
             return "ram"
         return "ports" if self.ports < 1 else ""
 
-    def take(self, rung: Rung | None) -> None:
-        """Count one more VM."""
-        self.instances -= 1
-        self.ports -= 1
+    def take(self, rung: Rung | None, vms: int = 1) -> None:
+        """Count one more VM, or one less."""
+        self.instances -= vms
+        self.ports -= vms
         if rung is not None:
-            self.cores -= rung.vcpus
-            self.ram_mib -= rung.ram_mib
+            self.cores -= vms * rung.vcpus
+            self.ram_mib -= vms * rung.ram_mib
 
 
 def _limit(room: int | None) -> int:
@@ -76,6 +79,21 @@ def _unseen(vm: Vm, quota: Quota) -> bool:
     if vm.phase is Phase.DELETING and not vm.server_id:
         return False
     return vm.created_at is None or vm.created_at >= quota.read_at
+
+
+def _freed(draft: Draft, quota: Quota) -> Iterator[Vm]:
+    """Yield VMs that the quota still counted and that are gone by now."""
+    for name in reversed(draft.state.index.gone):
+        vm = draft.state.vms[name]
+        if (vm.deleted_at or 0.0) <= quota.read_at:
+            break
+        if vm.created_at is not None and vm.created_at < quota.read_at:
+            yield vm
+    for vm in draft.vms.values():
+        old = draft.state.vms.get(vm.name)
+        now_gone = not vm.live and (old is None or old.live)
+        if now_gone and vm.created_at is not None and vm.created_at < quota.read_at:
+            yield vm
 
 
 def _rung(draft: Draft, vm: Vm) -> Rung | None:

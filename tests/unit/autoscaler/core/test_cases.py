@@ -11,6 +11,7 @@ from shadow_autoscaler.core import intents as to
 from shadow_autoscaler.core.faults import Failure, FailureKind
 from shadow_autoscaler.core.machines import Cause, Market, Phase, ServerStatus
 from shadow_autoscaler.core.pools import Deployment
+from shadow_autoscaler.core.quota import Quota
 
 
 def creates(world: World) -> int:
@@ -80,6 +81,18 @@ def test_case_5_next_job_skips_spot_until_the_cool_down_is_over() -> None:
     assert world.vm_for(world.queued()).market is Market.SPOT
 
 
+def test_case_5_the_zone_that_the_cloud_chose_does_not_shorten_the_cool_down() -> None:
+    world = World()
+    first = world.queued()
+    world.run()
+    machine = world.machine(world.vm_for(first).name)
+    machine.server = replace(machine.server, zone="nova")
+    world.set_server(machine, ServerStatus.ERROR, CAPACITY)
+    world.list_servers()
+    assert world.vm_for(first).market is Market.ON_DEMAND
+    assert world.vm_for(world.queued()).market is Market.ON_DEMAND
+
+
 def test_case_5_all_rungs_short_waits_for_the_cool_down() -> None:
     world = World()
     key = world.queued()
@@ -129,6 +142,21 @@ def test_case_6_quota_pause_ends_when_a_vm_of_ours_is_gone() -> None:
     world.tell(done)
     world.run()
     assert world.vm_for(waits).phase is Phase.BUILDING
+
+
+def test_case_6_room_that_a_vm_of_ours_leaves_is_used_before_the_quota_is_read_again() -> None:
+    world = World()
+    done = world.queued()
+    world.serve(done)
+    world.now += 60
+    world.handle(ev.QuotaRead(Quota(world.now, cores=0)))
+    waits = world.queued()
+    world.wait(10)
+    assert not world.state.jobs[waits].vm
+    world.finish(done)
+    world.tell(done)
+    world.run()
+    assert world.vm_for(waits).live
 
 
 @pytest.mark.parametrize(

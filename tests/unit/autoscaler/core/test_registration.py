@@ -9,6 +9,7 @@ from shadow_autoscaler.core import intents as to
 from shadow_autoscaler.core.faults import Failure, FailureKind
 from shadow_autoscaler.core.jobs import JobKey
 from shadow_autoscaler.core.machines import Cause, Phase, ServerStatus
+from shadow_autoscaler.core.registration import MAX_REGISTRATIONS
 
 
 def asking() -> tuple[World, JobKey, str]:
@@ -55,7 +56,7 @@ def test_asking_again_while_a_job_runs_changes_nothing() -> None:
 
 def test_a_vm_without_an_end_of_asking_is_given_up() -> None:
     world, _, vm = asking()
-    for _ in range(6):
+    for _ in range(MAX_REGISTRATIONS + 1):
         world.run()
         world.handle(ev.ConfigAsked(vm))
     world.run()
