@@ -186,11 +186,11 @@ def _bare_once(compute: Any, lab: Lab) -> None:
 
 
 def _settings(network: str) -> OpenStackSettings:
-    local, disk = Machine(IMAGE, network), BootVolume(GIB, "Wood")
+    local, disk = Machine(IMAGE, network), BootVolume(GIB, "Wood", premade=True)
     pools = {
         "local": local,
         "disk": Machine(IMAGE, network, volume=disk),
-        "nova-disk": Machine(IMAGE, network, volume=BootVolume(GIB, "Wood", premade=False)),
+        "nova-disk": Machine(IMAGE, network, volume=BootVolume(GIB, "Wood")),
         "port": Machine(IMAGE, network, premade_port=True),
     }
     return OpenStackSettings("bench", NAME, local, pools, clouds_file=str(clouds.path()))

@@ -11,7 +11,7 @@ from shadow_autoscaler.adapters import openstack_quota
 from shadow_autoscaler.adapters.openstack_create import Creator
 from shadow_autoscaler.adapters.openstack_leftovers import Sweep
 from shadow_autoscaler.adapters.openstack_marks import Marks
-from shadow_autoscaler.adapters.openstack_servers import is_deleting, is_hidden, parse
+from shadow_autoscaler.adapters.openstack_servers import is_deleting, is_hidden, parse, unfinished_volumes
 from shadow_autoscaler.adapters.openstack_session import Call, Session
 from shadow_autoscaler.adapters.openstack_settings import BootVolume, Machine, OpenStackSettings
 from shadow_autoscaler.core.faults import Failure, FailureKind, PortError
@@ -69,11 +69,14 @@ class OpenStackCloud:
         if answer is None:
             return
         raw: dict[str, Any] = answer["server"]
-        if self._read(raw) is None:
+        server = self._read(raw)
+        if server is None:
             text = f"server {server_id} lacks the mark of {self._settings.deployment!r}: left alone"
             raise PortError(Failure(FailureKind.CONFLICT, text))
         if raw.get("locked"):
             self._unlock(raw)
+        for volume_id in unfinished_volumes(raw):
+            self._sweep.claim(volume_id, server.marks.get("vm", server.name))
         if raw.get("status") == "SOFT_DELETED" or self._tried(server_id):
             self._session.find(_action(server_id, {"forceDelete": None}))
             return

@@ -114,6 +114,12 @@ class Sweep:
     def _vm_of(self, attached: list[str]) -> str | None:
         return next((self._seen[server_id] for server_id in attached if server_id in self._seen), None)
 
+    def claim(self, volume_id: str, vm: str) -> None:
+        """Mark a volume that the fault of a server of ours names, before both are gone."""
+        body = {"metadata": self._marks.metadata({"vm": vm})}
+        with suppress(PortError):
+            self._session.call(Call("block-storage", "POST", f"/volumes/{volume_id}/metadata", body))
+
     def _adopt(self, ports: list[dict[str, Any]], volumes: list[dict[str, Any]], servers: Raw) -> None:
         """Mark what Nova made for our living servers; a failure leaves it to the next sweep."""
         for port in ports:
@@ -125,11 +131,7 @@ class Sweep:
         for volume in volumes:
             vm = next((servers.get(each["server_id"]) for each in volume.get("attachments") or ()), None)
             if vm and self._marks.read(volume.get("metadata")) is None:
-                body = {"metadata": self._marks.metadata({"vm": vm})}
-                with suppress(PortError):
-                    self._session.call(
-                        Call("block-storage", "POST", f"/volumes/{volume['id']}/metadata", body)
-                    )
+                self.claim(volume["id"], vm)
 
     def _release_port(self, port: Raw, vm: str) -> None:
         """Take a port off the server that is gone; Neutron lets no tenant delete one that Nova holds."""

@@ -1,5 +1,6 @@
 """Nova's answers about servers as values of the core."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -32,6 +33,7 @@ STATUSES: Mapping[str, ServerStatus] = {
 }
 """Every status of Nova, and EXPIRED of clouds that end spot servers so."""
 
+_UNFINISHED = re.compile(r"Volume ([0-9a-f-]{36}) did not finish being created")
 _DELETING_TASKS = frozenset({"deleting", "soft-deleting", "force-deleting"})
 
 
@@ -43,6 +45,12 @@ def is_deleting(raw: Mapping[str, Any]) -> bool:
 def is_hidden(raw: Mapping[str, Any]) -> bool:
     """Whether the server's cell is down: Nova then tells its ID and nothing of whose it is."""
     return raw.get("status") == "UNKNOWN" and "metadata" not in raw
+
+
+def unfinished_volumes(raw: Mapping[str, Any]) -> list[str]:
+    """Return the volumes that Nova made for the server and gave up waiting for; it may leave them behind."""
+    fault: Mapping[str, Any] = raw.get("fault") or {}
+    return _UNFINISHED.findall(str(fault.get("message", "")))
 
 
 def parse(raw: Mapping[str, Any], marks: Mapping[str, str]) -> Server:

@@ -16,8 +16,9 @@ class BootVolume:
     """The cloud's default type when empty."""
     zone: str = ""
     """Cinder's availability zone; its default when empty."""
-    premade: bool = True
-    """Whether the adapter makes the volume, so that it carries our mark from the start; Nova marks none."""
+    premade: bool = False
+    """Whether the adapter makes the volume, which then carries our mark from the start, and the create call
+    waits for it; else Nova makes it, and it is marked later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,8 @@ class OpenStackSettings:
     connect_timeout_s: float = 10.0
     timeout_s: float = 60.0
     """Longest silence of an answer."""
-    volume_wait_s: float = 170.0
-    """Longest wait for a premade volume; below the sweep's grace, so that none is swept while waited for."""
+    volume_wait_s: float = 300.0
+    """Longest wait for a premade volume; part of the time that a pool's VMs may take to boot."""
     force_delete_after: int = 0
     """Ordinary deletions of one server before `forceDelete` is used; 0 never forces."""
     unlock: bool = False

@@ -205,7 +205,7 @@ def full_flavor() -> Generator[None]:
 
 def machines(network: str) -> Mapping[str, Machine]:
     """Return the ways to build a server, by the name of a pool that uses each."""
-    disk = BootVolume(20, "Wood")
+    disk = BootVolume(20, "Wood", premade=True)
     local = Machine(IMAGE, network)
     return {
         "local": local,

@@ -1,11 +1,14 @@
 """What is not ours is neither shown nor touched; what is ours is found again when its server is gone."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from contract.autoscaler.cloud.labs import DEPLOYMENT, SMALL, RealLab, new_vm, spec
 
 from localcloud.openstack import clouds
+from localcloud.openstack.layout import url
+from localcloud.openstack.proxy import FaultyProxy
 from localcloud.processes import wait_until
 from shadow_autoscaler.core.faults import FailureKind, PortError
 from shadow_autoscaler.core.leftovers import LeftoverKind
@@ -122,6 +125,28 @@ def test_a_port_that_nova_made_is_ours_when_its_server_is_gone(real: RealLab) ->
     assert real.with_settings().leftovers() == ()
     real.cloud.remove(found)
     assert real.cloud.leftovers() == ()
+
+
+def test_a_volume_that_nova_gave_up_on_is_claimed_before_its_server_goes(
+    real: RealLab, tmp_path: Path
+) -> None:
+    """Nova waits minutes for a volume; the proxy tells the fault that it ends with."""
+    server = real.cloud.create(spec())
+    volume = real.tenancy.connection.block_storage.create_volume(size=1)
+    message = (
+        f"Build of instance 1 aborted: Volume {volume.id} did not finish being created even after we waited"
+    )
+    shown = real.raw("compute", f"/servers/{server.server_id}")["server"]
+    failed = {**shown, "status": "ERROR", "fault": {"code": 500, "message": message}}
+    with FaultyProxy(f"{url('nova-api')}/v2.1") as nova:
+        cloud = real.through(tmp_path, compute=nova)
+        nova.rule("GET", f"/servers/{server.server_id}$", status=200, body={"server": failed})
+        cloud.delete(server.server_id)
+    assert real.gone(server.server_id)
+    assert volumes_settled(real)
+    assert [(item.leftover_id, item.vm) for item in real.with_settings().leftovers()] == [
+        (volume.id, server.name)
+    ]
 
 
 def test_what_a_create_call_has_made_and_waits_for_is_no_leftover(real: RealLab) -> None:
