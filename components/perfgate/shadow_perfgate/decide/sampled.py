@@ -61,7 +61,7 @@ def _verdict(samples: Samples, found: Shift, p_holm: float, look: Look) -> tuple
         return _undecided(look, f"; n {runs} < {look.min_runs}, cannot test: measure more runs")
     noisy = found.sigma > samples.limit
     large = found.estimate > samples.tau
-    # Before the last look only what is surely too slow fails: many tries at "more than the limit" would add up.
+    # Before the last look only what is surely too slow fails: tries at "more than the limit" would add up.
     significant = look.last and large and p_holm < look.alpha and not noisy
     if found.lower > samples.tau or significant:
         return Verdict.FAIL, ""
