@@ -20,26 +20,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     trouble = EVERYTHING if wanted.trouble is None else frozenset(map(Trouble, wanted.trouble))
     results = list[Result]()
     for seed in range(wanted.seed, wanted.seed + wanted.seeds):
-        results.append(_run(Scenario(seed, wanted.jobs, trouble), wanted.save))
+        results.append(_run(Scenario(seed, wanted.jobs, trouble), wanted.save, small=wanted.shrink))
     sys.stdout.write(table([result for result in results if not result.breaches]) + "\n")
     return 1 if any(result.breaches for result in results) else 0
 
 
-def _run(scenario: Scenario, folder: Path) -> Result:
+def _run(scenario: Scenario, folder: Path, *, small: bool) -> Result:
     start = time.process_time()
     result = Simulation(scenario).run()
     result.figures["CPU s"] = round(time.process_time() - start, 1)
     state = "BROKEN" if result.breaches else "ok"
     _say(f"seed {scenario.seed} jobs {scenario.jobs}: {state}")
     if result.breaches:
-        _explain(scenario, result, folder)
+        _explain(scenario, result, folder, small=small)
     return result
 
 
-def _explain(scenario: Scenario, result: Result, folder: Path) -> None:
+def _explain(scenario: Scenario, result: Result, folder: Path, *, small: bool) -> None:
     for breach in result.breaches[:20]:
         _say(f"  {breach}")
-    smallest = shrink(scenario, lambda less: bool(Simulation(less).run().breaches))
+    smallest = scenario if not small else shrink(scenario, lambda less: bool(Simulation(less).run().breaches))
     path = save(Simulation(smallest, trace=True).run(), folder)
     _say(f"  smallest failing scenario and its trace: {path}")
 
@@ -58,6 +58,12 @@ def _parser() -> argparse.ArgumentParser:
         "--trouble", nargs="*", choices=list(Trouble), metavar="KIND",
         help=f"kinds of trouble, all by default, none when empty: {' '.join(Trouble)}",
     )  # fmt: skip
+    parser.add_argument(
+        "--shrink",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="look for the smallest scenario that fails, which repeats the run many times",
+    )
     parser.add_argument(
         "--save", type=Path, default=Path(), help="folder for the trace of a failure (default: this one)"
     )

@@ -54,6 +54,8 @@ class Guests:
     ) -> None:
         self.calm = False
         """True ends all drawn misfortune."""
+        self.reclaim_s = 2400.0
+        """Mean time to a reclaim once the guaranteed uptime has passed."""
         self._scenario, self._clock, self._cloud = scenario, clock, cloud
         self._process, self._forge_of, self._killed = process, forge_of, killed
         self._random = random.Random(f"{scenario.seed}:guests")
@@ -80,7 +82,7 @@ class Guests:
 
     def _plan_end(self, guest: Guest) -> None:
         if "preemptible" in guest.server.flavor:
-            at = MIN_UPTIME_S + self._random.expovariate(1 / 2400.0)
+            at = MIN_UPTIME_S + self._random.expovariate(1 / self.reclaim_s)
             if self._unlucky(Trouble.SILENT_RECLAIMS, 0.2):
                 self._later(guest, at, lambda: self._take(guest))
             elif self._unlucky(Trouble.RECLAIMS, 0.8):

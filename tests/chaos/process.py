@@ -63,11 +63,12 @@ class Process:
         put = self.service.outbox.put
         self.service.outbox.put = lambda rows: self._put(put, rows)  # type: ignore[method-assign]
         engine.dispatch = self.service.outbox.put
-        self._every("lease", self.service.lease.step)
-        self._every("tick", self.service._tick)
-        self._every("inbox", self.service._inbox_turn)
+        self._every(self.service.lease.step, pace.tick)
+        self._every(self.service._tick)
+        # What comes in is handled at once; this only finds what a former life left.
+        self._every(self.service._inbox_turn, pace.tick)
         for read in self.service.reads:
-            self._every(read.name, read.step)
+            self._every(read.step)
 
     def accept(self, deliveries: Sequence[Delivery]) -> bool:
         """Take deliveries as the web server does; False when the sender gets no 2xx."""
@@ -119,16 +120,16 @@ class Process:
             self.alive = False
             self._died()
 
-    def _every(self, name: str, step: Callable[[], float], pause: float = 0.0) -> None:
+    def _every(self, step: Callable[[], float], at_least_s: float = 0.5) -> None:
         def turn() -> None:
             pause = 1.0
             try:
                 pause = step()
             finally:
                 if self.alive:
-                    self._clock.after(max(pause, 0.5), lambda: self.guard(turn))
+                    self._clock.after(max(pause, at_least_s), lambda: self.guard(turn))
 
-        self._clock.after(pause, lambda: self.guard(turn))
+        self._clock.after(0.0, lambda: self.guard(turn))
 
     def _put(self, put: Callable[[Iterable[Outgoing]], None], rows: Iterable[Outgoing]) -> None:
         rows = list(rows)
