@@ -41,16 +41,15 @@ def main() -> None:
     """Run the modes in turn until there are enough runs or the time is over."""
     out, seconds, runs = Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
     deadline = time.monotonic() + seconds
-    plans = [(name, mode(name)) for name in sys.argv[5:]]
-    first = plans[0][1]
+    kept = {} if sys.argv[4] == "fork" else {"preload": ()}
+    plans = [(name, replace(mode(name), **kept)) for name in sys.argv[5:]]
     gpu = open_gpu()
-    known = first if sys.argv[4] == "fork" else replace(first, preload=())
-    with out.open("a", encoding="utf-8") as file, closing(Launchers(known)) as launchers:
+    with out.open("a", encoding="utf-8") as file, closing(Launchers()) as launchers:
         for number in range(runs):
             for name, plan in plans:
                 if time.monotonic() > deadline:
                     return
-                done = measure(plan, Path.cwd(), gpu, 0.0, launchers.of(Path.cwd()))
+                done = measure(plan, Path.cwd(), gpu, 0.0, launchers.of(plan, Path.cwd()))
                 found = line(f"{name}/{sys.argv[4]}", number, done)
                 print(json.dumps(found), file=file, flush=True)
                 print(

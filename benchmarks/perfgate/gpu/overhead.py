@@ -28,8 +28,8 @@ def passes(name: str, count: int, scratch: Path) -> dict[str, Any]:
     plan = replace(mode(name), passes=count, gpu_time=False)
     gpu = open_gpu()
     spans: list[tuple[int, int, bool]] = []
-    with closing(Launchers(plan)) as launchers:
-        running = launchers.of(Path.cwd()).start(plan, Path.cwd(), scratch)
+    with closing(Launchers()) as launchers:
+        running = launchers.of(plan, Path.cwd()).start(plan, Path.cwd(), scratch)
         for on in itertools.cycle((True, False)):
             began = time.monotonic_ns()
             if on:

@@ -1,7 +1,7 @@
 """What `gate` and `run` need beside the configuration: the repository, its base, a measurer per workload."""
 
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from shadow_perfgate.baseline.git import line
 from shadow_perfgate.config import Config
 from shadow_perfgate.errors import Faults, InputError
 from shadow_perfgate.measure import checkout
+from shadow_perfgate.measure.launch import Launchers
 from shadow_perfgate.measure.local import LocalMeasurer
 from shadow_perfgate.measure.plan import Plan
 from shadow_perfgate.measure.plan_input import plan as read_plan
@@ -64,7 +65,8 @@ def measurers(
     checkout.made_ready(head, config.prepare)
     with ExitStack() as stack:
         tree = BaseCheckout(repository, base, config.prepare, stack) if base else None
-        yield {plan.name: OnDemand(LocalMeasurer(plan, head), tree) for plan in plans}
+        shared = stack.enter_context(closing(Launchers()))
+        yield {plan.name: OnDemand(LocalMeasurer(plan, head, launchers=shared), tree) for plan in plans}
 
 
 def read_plans(config: Config, only: tuple[str, ...] = ()) -> list[Plan]:

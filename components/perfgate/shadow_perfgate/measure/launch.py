@@ -3,6 +3,7 @@
 import json
 import select
 import subprocess
+import weakref
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
@@ -141,13 +142,13 @@ def preloaded(plan: Plan, checkout: Path, package: str) -> Generator[Fork]:
 
 
 class Launchers:
-    """The launchers of a measurement, one per environment, until closed."""
+    """The launchers of a gate: one preloading process per interpreter and list of packages, until closed."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self) -> None:
         self._stack = ExitStack()
-        self._known: dict[str, Launcher] = {}
+        self._known: dict[tuple[str, tuple[str, ...]], Launcher] = {}
         self._package = ""
+        weakref.finalize(self, self._stack.close)
 
     def close(self) -> None:
         """End the preloading processes."""
@@ -155,15 +156,15 @@ class Launchers:
         self._known.clear()
         self._package = ""
 
-    def of(self, checkout: Path) -> Launcher:
-        """Return the launcher for `checkout`; those with the same interpreter share a preloading process."""
-        if not self._plan.preload or self._plan.engine == "command":
+    def of(self, plan: Plan, checkout: Path) -> Launcher:
+        """Return the launcher for `plan` in `checkout`."""
+        if not plan.preload or plan.engine == "command":
             return Spawn(self._import_path())
-        python = process.interpreter(self._plan.python, checkout)
-        if python not in self._known:
-            server = preloaded(self._plan, checkout, self._import_path())
-            self._known[python] = self._stack.enter_context(server)
-        return self._known[python]
+        key = process.interpreter(plan.python, checkout), plan.preload
+        if key not in self._known:
+            server = preloaded(plan, checkout, self._import_path())
+            self._known[key] = self._stack.enter_context(server)
+        return self._known[key]
 
     def _import_path(self) -> str:
         self._package = self._package or self._stack.enter_context(process.package_path())

@@ -1,6 +1,5 @@
 """Measures on this machine: the candidate alone, or base and candidate interleaved."""
 
-import weakref
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,7 +23,7 @@ PER_REQUEST = "request/tokens"
 """Definition id of `tpot` when the engine does not stream: time of the whole request per output token."""
 
 
-@dataclass(slots=True, weakref_slot=True)
+@dataclass(slots=True)
 class LocalMeasurer:
     """Measures `plan` in the checkouts of the candidate and, for pairs, of the base."""
 
@@ -35,15 +34,11 @@ class LocalMeasurer:
     """GPU index or UUID; by default the first that CUDA would use."""
     idle_mib: float | None = None
     """Used memory of the idle GPU; read before the first run when not given."""
+    launchers: Launchers = field(default_factory=Launchers)
+    """Shared by the measurers of a gate, so that slow packages are imported once."""
     _gpu: Gpu | None = field(default=None, init=False)
     _why_no_gpu: str = field(default="", init=False)
     _opened: bool = field(default=False, init=False)
-    _launchers: Launchers = field(init=False)
-
-    def __post_init__(self) -> None:
-        # Preloading processes serve all looks of a gate and end with the measurer.
-        self._launchers = Launchers(self.plan)
-        weakref.finalize(self, self._launchers.close)
 
     def candidate(self, runs: int, progress: Progress) -> Session:
         """Measure the candidate alone, `runs` times."""
@@ -85,7 +80,7 @@ class LocalMeasurer:
         progress(f"{self.plan.name}: {arm}", done, total)
         folder = self.base if arm == "base" and self.base is not None else self.head
         try:
-            found = measure(self.plan, folder, self._gpu, self.idle_mib, self._launchers.of(folder))
+            found = measure(self.plan, folder, self._gpu, self.idle_mib, self.launchers.of(self.plan, folder))
         except MeasureError as error:
             raise MeasureError(*(f"{arm} ({folder.name}): {fault}" for fault in error.faults)) from error
         progress(f"{self.plan.name}: {arm}", done + 1, total)

@@ -62,7 +62,9 @@ class Worker:
             passes = [self.one_pass() for _ in range(self.plan.passes)]
         found |= summary(passes) | {"warmup": asdict(warmup), "peaks": self.probe.peaks()}
         found["kernel"] = self.kernel_share() if self.plan.gpu_time else None
-        self.leak_batches()
+        # What loading left behind is frozen, so that collecting after every batch is quick.
+        with quiet.collector_off():
+            self.leak_batches()
         found |= {"quiescent": self.quiescent, "host_quiescent": self.host, "quiescent_ns": self.moments}
         found |= {"notes": self.engine.notes(), "software": software()}
         self.engine.close()
