@@ -1,20 +1,16 @@
 """The pack and the comment program behind the real engine; nothing is created and no cloud is asked."""
 
-import fcntl
-import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from localcloud.paths import cache_home
+from stack import policy_pack
 
 ROOT = Path(__file__).parents[3]
-PACK = ROOT / "tests" / "policy"
 PROGRAM = """
 import pulumi
 import pulumi_openstack as openstack
@@ -41,36 +37,9 @@ openstack.compute.Instance("late", user_data=group.id, **common)
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
-def _environment(pinned: Path) -> Path:
-    place = cache_home() / f"policy-{hashlib.sha256(pinned.read_bytes()).hexdigest()[:12]}"
-    with pinned.open() as lock:
-        # Test processes run side by side; only one may install.
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (place / ".complete").exists():
-            subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
-            pip = [
-                place / "bin" / "python",
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--require-hashes",
-                "-r",
-                pinned,
-            ]
-            subprocess.run(pip, check=True)
-            (place / ".complete").touch()
-    return place
-
-
 @pytest.fixture(scope="module")
 def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the pack beside an environment of its own, which is kept in the cache by content."""
-    environment = _environment(ROOT / "requirements" / "policy.txt")
-    place = tmp_path_factory.mktemp("pack") / "policy"
-    shutil.copytree(PACK, place, ignore=shutil.ignore_patterns(".venv", "__pycache__"))
-    (place / ".venv").symlink_to(environment)
-    return place
+    return policy_pack.copied(tmp_path_factory.mktemp("pack"))
 
 
 @pytest.fixture(scope="module")
