@@ -112,7 +112,7 @@ class Sweep:
         return Leftover(LeftoverKind.VOLUME, raw["id"], vm)
 
     def _vm_of(self, attached: list[str]) -> str | None:
-        return next((self._seen[server_id] for server_id in attached if server_id in self._seen), None)
+        return next((vm for server_id in attached if (vm := self._seen.get(server_id)) is not None), None)
 
     def claim(self, volume_id: str, vm: str) -> None:
         """Mark a volume that the fault of a server of ours names, before both are gone."""

@@ -1,6 +1,8 @@
 """What keeps the adapter from signing in: each with the place, and none as an unknown outcome."""
 
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,9 @@ def test_a_file_that_is_no_yaml_is_named(tmp_path: Path) -> None:
     found = failure(tmp_path, "clouds: [")
     assert found.kind is FailureKind.CONFIG
     assert "clouds.yaml" in found.text
+
+
+def test_the_sdk_is_loaded_at_the_first_call_only() -> None:
+    code = "import sys, shadow_autoscaler.adapters.openstack; print('openstack' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "False"
