@@ -2,23 +2,22 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
-from pydantic.alias_generators import to_camel
+from pydantic import BaseModel, Field
 
+from setting_kinds import SECTION, Text, Whole
 from shadow_gpu_runners.catalog import BOOT_VOLUME_GIB, BOOT_VOLUME_TYPE
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Market = Literal["spot", "on-demand", "spot-then-on-demand"]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    model_config = SECTION
 
 
 class JobVolume(_Section):
     """`autoscaler.pools[].volume`: what a machine boots from."""
 
-    size: Annotated[int, Field(ge=10, le=4096)] = BOOT_VOLUME_GIB
+    size: Annotated[Whole, Field(ge=10, le=4096)] = BOOT_VOLUME_GIB
     """GiB."""
     type: str = BOOT_VOLUME_TYPE
     """Volume type."""
@@ -37,7 +36,7 @@ class JobPool(_Section):
     """On-demand names of the flavors, in the order in which they are tried; spot twins are derived."""
     market: Market = "spot-then-on-demand"
     """What is bought: all spot flavors first, then the on-demand ones."""
-    max: Annotated[int, Field(ge=1)]
+    max: Annotated[Whole, Field(ge=1)]
     """Machines at most."""
     zones: list[Text] = []
     """Availability zones to try in turn; the cloud's choice when empty."""

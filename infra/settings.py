@@ -8,29 +8,14 @@ from typing import Annotated, Any, Literal, cast
 import credentials
 import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
 
 import autoscaler_settings
+from setting_kinds import SECTION, Address, Text, Whole
 from shadow_gpu_runners.catalog import BOOT_VOLUME_GIB, BOOT_VOLUME_TYPE
 
 NAMESPACE = "shadow-gpu-runners"
-
-
-def _no_truth(value: object) -> object:
-    # Python takes true as 1.
-    if isinstance(value, bool):
-        raise PydanticCustomError("int_type", "Input should be a whole number, not true or false")
-    return value
-
-
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-"""A text that is not empty."""
-Whole = Annotated[int, BeforeValidator(_no_truth)]
-"""A whole number."""
-Address = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+(/\S*)?$")]
-"""An http or https address."""
 
 
 class SettingsError(Exception):
@@ -38,7 +23,7 @@ class SettingsError(Exception):
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+    model_config = SECTION
 
 
 class Network(_Section):
