@@ -164,3 +164,43 @@ def test_a_server_that_cannot_be_deleted_alarms_and_is_tried_on() -> None:
     world.run()
     assert not world.machines
     assert not world.state.alarms
+
+
+def given_up_without_an_answer(world: World) -> str:
+    """Return a VM whose create call was sent, never answered, and is not wanted any more."""
+    key = world.queued()
+    vm = world.vm_for(key).name
+    world.handle(ev.CreateSent(vm))
+    world.finish(key, "cancelled")
+    world.tell(key)
+    world.pending.clear()
+    return vm
+
+
+def test_a_create_call_without_an_answer_holds_its_place_until_a_later_list_lacks_it() -> None:
+    world = World()
+    vm = given_up_without_an_answer(world)
+    world.list_servers()
+    assert world.state.vms[vm].phase is Phase.DELETING
+    world.now += 61
+    world.list_servers(complete=False)
+    assert world.state.vms[vm].phase is Phase.DELETING
+    world.list_servers()
+    assert world.state.vms[vm].phase is Phase.GONE
+
+
+def test_an_empty_list_that_lacks_known_servers_too_says_nothing() -> None:
+    world = World()
+    world.serve(world.queued(name="other"))
+    vm = given_up_without_an_answer(world)
+    world.now += 61
+    world.handle(ev.ServersListed((), complete=True, asked_at=world.now))
+    assert world.state.vms[vm].phase is Phase.DELETING
+
+
+def test_a_server_that_shows_up_after_all_is_deleted() -> None:
+    world = World()
+    vm = given_up_without_an_answer(world)
+    late = Server("s-late", vm, ServerStatus.BUILDING, "BUILD", world.now, {"vm": vm})
+    world.handle(ev.ServersListed((late,), complete=True, asked_at=world.now))
+    assert world.pending == [to.DeleteServer(vm, "s-late")]
