@@ -9,12 +9,14 @@ from shadow_perfgate import __version__
 from shadow_perfgate.errors import PerfgateError
 
 COMMANDS: dict[str, str] = {
+    "init": "init",
     "gate": "gate",
     "run": "run",
     "compare": "compare",
     "baseline": "baseline",
     "history": "history",
     "report": "report",
+    "import": "import_results",
     "metrics": "metrics",
 }
 """Sub-command → module below `shadow_perfgate.cli` whose `command` it is."""

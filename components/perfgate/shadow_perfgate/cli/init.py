@@ -1,0 +1,60 @@
+"""`shadow-perfgate init`."""
+
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+import click
+
+ENGINES = ("command", "transformers", "openai", "callable")
+FORGES = ("gitlab", "github")
+PIPELINES = {"gitlab": Path(".gitlab/perfgate.yml"), "github": Path(".github/workflows/perfgate.yml")}
+
+
+@click.command("init")
+@click.option(
+    "--engine", type=click.Choice(ENGINES), default="command", show_default=True, help="What is measured."
+)
+@click.option(
+    "--forge", type=click.Choice(FORGES), default=None, help="By default told by the remote's address."
+)
+def command(engine: str, forge: str | None) -> None:
+    """Write perfgate.toml and a pipeline that runs the gate; existing files are left as they are."""
+    from shadow_perfgate.baseline.git import line  # noqa: PLC0415 - loaded when called
+
+    here = Path()
+    address = line(here, "remote", "get-url", "origin")
+    forge = forge or ("github" if "github" in address or Path(".github").is_dir() else "gitlab")
+    main = line(here, "symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/") or "main"
+    values = {
+        "project": _project(address),
+        "main": main,
+        "workload": _text(f"workload-{engine}.toml").strip(),
+    }
+    _write(Path("perfgate.toml"), Template(_text("perfgate.toml")).substitute(values))
+    pipeline = _text(f"{forge}.yml")
+    _write(PIPELINES[forge], Template(pipeline).substitute(values) if forge == "github" else pipeline)
+    if forge == "gitlab":
+        click.echo(f"include it from .gitlab-ci.yml:  include: [{{local: {PIPELINES[forge]}}}]")
+    click.echo("next: adapt perfgate.toml, then try `shadow-perfgate run -n 1`")
+
+
+def _text(name: str) -> str:
+    return files("shadow_perfgate.scaffold").joinpath(name).read_text(encoding="utf-8")
+
+
+def _project(address: str) -> str:
+    """Return owner/name from a remote's address, or the folder's name."""
+    path = address.removesuffix(".git").replace(":", "/").strip("/")
+    return "/".join(path.split("/")[-2:]) if address else Path.cwd().name
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        click.echo(f"left as it is: {path}")
+    else:
+        click.echo(f"written: {path}")

@@ -1,0 +1,1 @@
+"""Files that `shadow-perfgate init` writes."""

@@ -1,0 +1,80 @@
+"""`init` writes a configuration and a pipeline that work as they are."""
+
+import json
+import subprocess
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from shadow_perfgate.cli.workspace import read_plans
+from shadow_perfgate.config import load
+
+
+@pytest.fixture
+def repository(gate: Any) -> Path:
+    folder: Path = gate.folder
+    for arguments in (
+        ["init", "-q", "-b", "main"],
+        ["remote", "add", "origin", "git@gitlab.com:acme/llm.git"],
+    ):
+        subprocess.run(["git", *arguments], cwd=folder, check=True)
+    return folder
+
+
+@pytest.mark.parametrize("engine", ["command", "transformers", "openai", "callable"])
+def test_every_engine_gives_a_configuration_that_is_read(gate: Any, repository: Path, engine: str) -> None:
+    result = gate("init", "--engine", engine)
+    assert result.code == 0
+    table = tomllib.loads((repository / "perfgate.toml").read_text())
+    assert table["project"] == "acme/llm"
+    assert {plan.engine for plan in read_plans(load(repository / "perfgate.toml"))} == {engine}
+
+
+def test_the_pipeline_blocks_on_regressions_and_keeps_reports(gate: Any, repository: Path) -> None:
+    gate("init")
+    job = yaml.safe_load((repository / ".gitlab/perfgate.yml").read_text())["perfgate"]
+    assert job["tags"] == ["shadow-gpu"]
+    assert job["allow_failure"] == {"exit_codes": [3]}
+    assert job["artifacts"]["when"] == "always"
+    assert gate("init", "--forge", "github").code == 0
+    workflow = yaml.safe_load((repository / ".github/workflows/perfgate.yml").read_text())
+    steps = workflow["jobs"]["perfgate"]["steps"]
+    assert steps[2]["run"] == "shadow-perfgate gate --comment || [ $? = 3 ]"
+    assert steps[2]["env"] == {"GITHUB_TOKEN": "${{ github.token }}"}
+
+
+def test_existing_files_are_left_alone(gate: Any, repository: Path) -> None:
+    (repository / "perfgate.toml").write_text("# mine\n")
+    assert "left as it is: perfgate.toml" in gate("init").output
+    assert (repository / "perfgate.toml").read_text() == "# mine\n"
+
+
+def test_the_articles_benchmark_runs_as_it_is(gate: Any, repository: Path) -> None:
+    gate("init")
+    gate.text(
+        "tests/benchmark_inference.py", 'print(\'{"itl_median": 12.5, "peak_vram_allocated": 15872}\')\n'
+    )
+    result = gate("run", "-n", "1")
+    assert result.code == 0
+    session = json.loads((repository / "perfgate-sessions/inference.json").read_text())
+    assert session["runs"][0]["metrics"]["itl_median"] == 12.5
+
+
+def test_results_of_another_tool_become_sessions(gate: Any, runs: Callable[..., Any]) -> None:
+    del runs
+    row = {"model_filename": "m.gguf", "model_type": "llama 1B", "n_prompt": 0, "n_gen": 128, "n_depth": 0}
+    files = [
+        gate.text(
+            f"bench{n}.json",
+            json.dumps([{**row, "avg_ts": 100.0 + n, "samples_ts": [100.0 + n], "avg_ns": 1e9}]),
+        )
+        for n in range(5)
+    ]
+    result = gate("import", *files)
+    assert result.code == 0, result.output
+    assert "5 run(s)" in result.output
+    assert gate("import", "--format", "magic", files[0]).code == 2
