@@ -16,6 +16,7 @@ from shadow_autoscaler.edge.logs import Redactor
 from shadow_autoscaler.ports import Secrets, Store
 from shadow_autoscaler.runtime import tickets
 from shadow_autoscaler.runtime.engine import Engine, Observer
+from shadow_autoscaler.runtime.lease import LEASE_S
 from shadow_autoscaler.runtime.reads import Pace
 from shadow_autoscaler.runtime.service import Service, World
 
@@ -69,6 +70,7 @@ def service(
     observers: tuple[Observer, ...] = (),
     outside: World | None = None,
     owner: str = "",
+    lease_s: float = LEASE_S,
     clock: Callable[[], float] = time.time,
 ) -> Service:
     """Return the machine, not yet started; `outside` replaces the adapters, in tests."""
@@ -80,6 +82,7 @@ def service(
         engine,
         outside or world(base, templates, lambda: engine.read(_registrations)),
         owner or Identity().name,
+        lease_s=lease_s,
     )
 
 

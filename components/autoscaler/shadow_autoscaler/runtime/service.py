@@ -15,7 +15,7 @@ from shadow_autoscaler.runtime.forge_hands import ForgeHands
 from shadow_autoscaler.runtime.handover import Handover
 from shadow_autoscaler.runtime.hands import Hands
 from shadow_autoscaler.runtime.inbox import Inbox, Translate
-from shadow_autoscaler.runtime.lease import Lease
+from shadow_autoscaler.runtime.lease import LEASE_S, Lease
 from shadow_autoscaler.runtime.loops import Loop
 from shadow_autoscaler.runtime.operators import translate as operator_events
 from shadow_autoscaler.runtime.outbox import Lane, Outbox
@@ -46,7 +46,15 @@ class World:
 class Service:
     """Runs an engine. Without `start`, tests drive `turn` themselves."""
 
-    def __init__(self, engine: Engine, world: World, owner: str, workers: int = CLOUD_WORKERS) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        world: World,
+        owner: str,
+        *,
+        workers: int = CLOUD_WORKERS,
+        lease_s: float = LEASE_S,
+    ) -> None:
         self.engine, self.world = engine, world
         self.handover = Handover(engine.clock)
         self.hands = Hands(
@@ -56,7 +64,7 @@ class Service:
         self.outbox = Outbox(self.hands.lane, engine.clock)
         engine.dispatch = self.outbox.put
         self.inbox = Inbox(engine, self._translators())
-        self.lease = Lease(engine, owner, self._taken, self._lost)
+        self.lease = Lease(engine, owner, self._taken, self._lost, lease_s)
         self.reads = self._reads()
         self._stopping = threading.Event()
         self._inbox_loop = Loop("inbox", self._inbox_turn)

@@ -1,7 +1,6 @@
 """Runs a service without threads: for functions that are called, and for tests."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from shadow_autoscaler.core.events import Tick
 from shadow_autoscaler.runtime.outbox import Lane
@@ -15,18 +14,14 @@ class Turns:
         self._service = service
         self._workers = [service.worker(lane) for lane in Lane]
 
-    @contextmanager
-    def held(self) -> Generator[bool]:
-        """Hold the lease for a while; False when another process has it."""
+    def take(self) -> bool:
+        """Take or renew the lease; False when another process has it."""
         self._service.lease.step()
-        try:
-            yield self._service.engine.active
-        finally:
-            self._service.lease.give_back()
+        return self._service.engine.active
 
-    def work(self, until: float) -> bool:
-        """Handle the inbox and carry out what is due; False when time ran out before all was done."""
-        while self._service.engine.clock() < until:
+    def work(self, until: float, enough: Callable[[], bool] = lambda: False) -> bool:
+        """Handle the inbox and carry out what is due; False when something is left."""
+        while self._service.engine.clock() < until and not enough():
             handled = self._service.inbox.step()
             carried_out = [worker.step() for worker in self._workers]
             if not handled and not any(carried_out):

@@ -53,7 +53,7 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["on_its_way"] = ON_ITS_WAY
+    environment.globals.update({"on_its_way": ON_ITS_WAY})  # pyright: ignore[reportArgumentType, reportCallIssue]
     environment.filters |= {
         "duration": words.duration,
         "clock": words.clock,
