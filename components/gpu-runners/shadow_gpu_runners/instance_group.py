@@ -2,12 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
 import pulumi_openstack as openstack
 
-from shadow_gpu_runners import _flavor_lookup, _group_checks, _group_prices, _taken_names, ownership
+from shadow_gpu_runners import (
+    _flavor_lookup,
+    _group_checks,
+    _group_prices,
+    _known,
+    _taken_names,
+    ownership,
+)
 from shadow_gpu_runners._market import Slot
 from shadow_gpu_runners._validation import checked, whole
 from shadow_gpu_runners.catalog import BOOT_VOLUME_GIB, BOOT_VOLUME_TYPE
@@ -153,14 +160,19 @@ class InstanceGroup(pulumi.ComponentResource):
         self._set_prices(_group_prices.of([slot.flavor for slot in self._slots], args, twins))
         self.register_outputs({_camel(key): getattr(self, key) for key in type(self).__annotations__})
 
-    def _find_flavors(self) -> pulumi.Output[dict[str, str]]:
+    def _existing(self, flavor: str) -> pulumi.Input[str]:
+        """Return the flavor's name once the look-up has shown that it exists."""
+        return flavor if self._flavor_ids is None else self._flavor_ids.apply(lambda _: flavor)
+
+    def _find_flavors(self) -> pulumi.Output[Any] | None:
+        """Return what waits for the flavors to be found; None where the program knows their IDs."""
         if "flavor_ids" in self._args:
-            return pulumi.Output.all(self._args["flavor_ids"]).apply(lambda known: dict(known[0]))
+            ids = self._args["flavor_ids"]
+            return None if _known.is_complete(ids) else pulumi.Output.all(ids)
         names = _group_checks.flavors_to_find(self._args, self._slots)
         where = f"InstanceGroup {self._label!r}"
-        return pulumi.Output.from_input(
-            _flavor_lookup.find(self, names, ["flavor"] * len(names), where, available=None)
-        )
+        found = _flavor_lookup.find(self, names, ["flavor"] * len(names), where, available=None)
+        return pulumi.Output.from_input(found)
 
     def _secret_user_data(self) -> pulumi.Output[str] | None:
         if "user_data" not in self._args:
@@ -203,7 +215,7 @@ class InstanceGroup(pulumi.ComponentResource):
         return openstack.compute.Instance(
             f"{self._label}-{slot.suffix}",
             name=slot.name,
-            flavor_name=self._flavor_ids.apply(lambda _: slot.flavor),
+            flavor_name=self._existing(slot.flavor),
             image_id=self._args["image_id"] if local else None,
             block_devices=None if local else [self._boot_volume()],
             networks=[openstack.compute.InstanceNetworkArgs(port=port.id)],
@@ -272,12 +284,31 @@ class InstanceGroup(pulumi.ComponentResource):
         floating: dict[str, pulumi.Output[str] | None],
     ) -> None:
         self.names = pulumi.Output.from_input(list(ports))
-        self.instance_ids = _resolved({name: _usable(name, vm) for name, vm in self._servers.items()})
+        self.instance_ids = _resolved(
+            {slot.name: self._usable(slot, self._servers[slot.name]) for slot in self._slots}
+        )
         self.addresses = _resolved({name: port.all_fixed_ips.apply(_first) for name, port in ports.items()})
         self.floating_addresses = _resolved(
             {name: address for name, address in floating.items() if address is not None}
         )
         self.flavors = _resolved({slot.name: slot.flavor for slot in self._slots})
+
+    def _usable(self, slot: Slot, server: openstack.compute.Instance) -> pulumi.Output[str]:
+        """Return the ID of `server`; one in state ERROR fails the run: the provider would not."""
+
+        def check(known: list[str | None]) -> str:
+            if known[1] == "error":
+                message = (
+                    f"server {slot.name} ({known[0]}) is in state ERROR, expected ACTIVE; "
+                    f"see why with `openstack server show -c fault {known[0]}`, "
+                    f"then make it anew with `pulumi up --replace '**::{self._label}-{slot.suffix}'`"
+                )
+                pulumi.log.error(message, server)
+                # An error in the log alone leaves the exit status at 0.
+                raise pulumi.RunError(f"server {slot.name} is not usable")
+            return str(known[0])
+
+        return pulumi.Output.all(server.id, server.power_state).apply(check)
 
     def _set_prices(self, money: _group_prices.Money) -> None:
         self.hourly_price = pulumi.Output.from_input(money.hourly)
@@ -287,30 +318,10 @@ class InstanceGroup(pulumi.ComponentResource):
 
 
 def _resolved(values: Mapping[str, pulumi.Input[str]]) -> pulumi.Output[dict[str, str]]:
+    if all(isinstance(value, str) for value in values.values()):
+        return cast("pulumi.Output[dict[str, str]]", pulumi.Output.from_input({**values}))
     names = list(values)
     return pulumi.Output.all(*values.values()).apply(lambda known: dict(zip(names, known, strict=True)))
-
-
-def _usable(name: str, server: openstack.compute.Instance) -> pulumi.Output[str]:
-    """Return the ID of `server`. One in state ERROR fails the run: the provider would take it as it is."""
-
-    def check(known: list[str | None]) -> str:
-        if known[1] == "error":
-            message = (
-                f"server {name} ({known[0]}) is in state ERROR, expected ACTIVE; "
-                f"see why with `openstack server show -c fault {known[0]}`, "
-                f"then make it anew with `pulumi up --replace '**::{known[2]}'`"
-            )
-            pulumi.log.error(message, server)
-            # An error in the log alone leaves the exit status at 0.
-            raise pulumi.RunError(f"server {name} is not usable")
-        return str(known[0])
-
-    return pulumi.Output.all(server.id, server.power_state, server.urn.apply(_logical_name)).apply(check)
-
-
-def _logical_name(urn: str) -> str:
-    return urn.rpartition("::")[2]
 
 
 def _first(addresses: Sequence[str]) -> str:
