@@ -11,7 +11,7 @@ from chaos.scenario import DEPLOYMENT, Plan, Trouble, Work
 from shadow_autoscaler.core.events import Event
 from shadow_autoscaler.core.jobs import ForgeKind, JobFacts, JobKey, JobStatus
 from shadow_autoscaler.core.pools import Deployment
-from shadow_autoscaler.core.state import Decision, State
+from shadow_autoscaler.core.state import Counters, Decision, State
 from shadow_autoscaler.ports import Delivery
 from shadow_autoscaler.runtime.reads import Pace
 from shadow_autoscaler.testing.clock import VirtualClock
@@ -95,6 +95,7 @@ class Simulation:
         self.killings: list[str] = []
         self.breaches: dict[str, None] = {}
         self.process: Process | None = None
+        self.store_lost = False
         self._random = random.Random(f"{scenario.seed}:world")
         self._works: dict[tuple[ForgeKind, int, str], Work] = {}
         self._cancelled: set[str] = set()
@@ -130,6 +131,13 @@ class Simulation:
             self._breach(breach)
         trace = tuple(self.trace.lines) if self.trace else ()
         return Result(self.scenario, tuple(self.breaches), self._figures(), trace)
+
+    def lose_store(self) -> None:
+        """Kill the process and have the next one begin with an empty store."""
+        self.store_lost = True
+        self.data = StoredData(State(counters=Counters(generation="later")))
+        if self.process is not None:
+            self.process.kill()
 
     def facts(self, key: JobKey) -> JobFacts:
         """Return a job as its forge holds it."""

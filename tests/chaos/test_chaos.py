@@ -61,6 +61,17 @@ def test_reclaimed_jobs_run_again_and_end_well(tmp_path: Path) -> None:
     assert result.figures["succeeded"] >= result.figures["jobs"] - 2
 
 
+def test_after_the_loss_of_the_store_jobs_run_on_and_their_servers_go_when_they_have_ended(
+    tmp_path: Path,
+) -> None:
+    sim = Simulation(Scenario(1, 60, frozenset()))
+    sim.clock.after(1800.0, sim.lose_store)
+    result = sim.run()
+    _hold(result, tmp_path)
+    assert result.figures["succeeded"] == 60
+    assert result.figures["process lives"] == 2
+
+
 @pytest.mark.slow
 def test_ten_thousand_jobs_over_days(tmp_path: Path) -> None:
     result = Simulation(Scenario(7, 10_000)).run()

@@ -43,6 +43,8 @@ def on_listed(draft: Draft, event: ServersListed) -> None:
         _look(draft, server)
     if event.complete:
         sweep.forget_listed(draft, "server:", {f"server:{one}" for one in listed})
+        names = {server.marks.get("vm") or server.name for server in event.servers}
+        sweep.forget_listed(draft, "orphan:", {f"orphan:{name}" for name in names})
         _missing(draft, listed, event.asked_at)
 
 

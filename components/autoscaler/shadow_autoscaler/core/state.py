@@ -48,7 +48,8 @@ class Suspect:
     """Something that looked left over once; the second look decides."""
 
     what: str
-    """`leftover:<kind>:<id>`, `server:<id>`, `runner:<forge>:<id>`, or `busy:<vm>`."""
+    """`leftover:<kind>:<id>`, `server:<id>`, `runner:<forge>:<id>`, `busy:<vm>`, `orphan:<vm>` or
+    `listed:<forge>`."""
     since: float
 
 

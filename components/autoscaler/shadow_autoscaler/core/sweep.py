@@ -43,12 +43,26 @@ def unknown_server(draft: Draft, server: Server) -> None:
     if server.status is ServerStatus.DELETING:
         return
     name = server.marks.get("vm") or server.name
+    if draft.suspect(f"orphan:{name}") is None:
+        draft.suspects[f"orphan:{name}"] = Suspect(f"orphan:{name}", draft.now)
     busy = draft.suspect(f"busy:{name}")
     if busy is not None and draft.now - busy.since < BUSY_S:
+        return
+    if not _runners_told(draft, server):
         return
     if _twice(draft, f"server:{server.server_id}"):
         draft.emit(DeleteServer(name, server.server_id))
         draft.note(name, f"server {server.server_id} has our mark and no VM: deleted")
+
+
+def _runners_told(draft: Draft, server: Server) -> bool:
+    """Whether the server's forge has listed its runners since the server was first seen to be nobody's."""
+    first = draft.suspect(f"server:{server.server_id}")
+    pool = draft.deployment.pool(server.marks.get("pool", ""))
+    if first is None or pool is None:
+        return True
+    told = draft.suspect(f"listed:{pool.forge}")
+    return told is not None and told.since >= first.since
 
 
 def on_runners(draft: Draft, event: RunnersListed) -> None:
@@ -56,11 +70,8 @@ def on_runners(draft: Draft, event: RunnersListed) -> None:
     still: set[str] = set()
     for runner in event.runners:
         what = f"runner:{event.forge}:{runner.system_id or runner.runner_id}"
-        if not _needless(draft, runner):
-            continue
-        if runner.busy:
-            name = f"busy:{vm_of_runner(runner.name)}"
-            draft.suspects[name] = Suspect(name, draft.now)
+        _keep_server(draft, runner)
+        if runner.busy or not _needless(draft, runner):
             continue
         still.add(what)
         if _twice(draft, what):
@@ -68,13 +79,28 @@ def on_runners(draft: Draft, event: RunnersListed) -> None:
             draft.note(runner.name, "registration without a VM: removed")
     if event.complete:
         forget_listed(draft, f"runner:{event.forge}:", still)
+        if any(what.startswith("orphan:") for what in draft.state.suspects):
+            draft.suspects[f"listed:{event.forge}"] = Suspect(f"listed:{event.forge}", draft.now)
+
+
+def _keep_server(draft: Draft, runner: Runner) -> None:
+    """A server that nobody owns stays while a job runs on it, and until its registration is removed.
+
+    After the loss of the store such servers work for jobs of the time before, under names that it never made.
+    """
+    name = vm_of_runner(runner.name)
+    vm = draft.vm(name)
+    orphan = draft.suspect(f"orphan:{name}") is not None
+    if (vm is None or not vm.live) and (runner.busy or orphan):
+        draft.suspects[f"busy:{name}"] = Suspect(f"busy:{name}", draft.now)
 
 
 def _needless(draft: Draft, runner: Runner) -> bool:
     name = vm_of_runner(runner.name)
     vm = draft.vm(name)
     if vm is None:
-        return ours(draft.deployment, draft.state.counters, name)
+        known = draft.suspect(f"orphan:{name}") is not None
+        return known or ours(draft.deployment, draft.state.counters, name)
     return not vm.live or (vm.runner_name != runner.name and vm.asked_at is None)
 
 

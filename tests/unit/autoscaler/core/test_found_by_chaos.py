@@ -1,12 +1,23 @@
 """Faults of the core that the virtual-time simulator found, each as its smallest sequence of events."""
 
+from dataclasses import replace
+
 import pytest
 
 from shadow_autoscaler.core.decide import decide
-from shadow_autoscaler.core.events import Event, JobSeen, RunCompleted, ServerGone, Tick
-from shadow_autoscaler.core.intents import Rerun
+from shadow_autoscaler.core.events import (
+    Event,
+    JobSeen,
+    RunCompleted,
+    Runner,
+    RunnersListed,
+    ServerGone,
+    ServersListed,
+    Tick,
+)
+from shadow_autoscaler.core.intents import DeleteServer, RemoveRunner, Rerun
 from shadow_autoscaler.core.jobs import ForgeKind, Job, JobFacts, JobKey, JobStatus, Reclaim
-from shadow_autoscaler.core.machines import Market, Phase, Vm
+from shadow_autoscaler.core.machines import Market, Phase, Server, ServerStatus, Vm
 from shadow_autoscaler.core.pools import Deployment, Pool, Rung
 from shadow_autoscaler.core.state import Counters, Decision, State
 
@@ -100,3 +111,38 @@ def test_a_job_is_run_again_only_when_the_forge_has_said_how_it_ended(
     for seconds in range(4010, 6000, 10):
         later += _reruns(state, START + seconds, Tick())
     assert len(later) == again
+
+
+def _orphan() -> Server:
+    marks = {"vm": "gpu-t4-old00001", "pool": "t4"}
+    return Server("s-9", "gpu-t4-old00001", ServerStatus.ACTIVE, "ACTIVE", START, marks)
+
+
+def _deleted(state: State, seconds: float, event: Event) -> bool:
+    decision = tell(state, START + seconds, event)
+    return any(isinstance(intent, DeleteServer) for intent in decision.intents)
+
+
+def test_a_server_of_a_lost_store_stays_until_its_forge_has_told_which_runners_are_busy() -> None:
+    state = State(counters=Counters(0, "new"))
+    listed = ServersListed((_orphan(),), complete=True, asked_at=START)
+    assert not any(_deleted(state, seconds, listed) for seconds in (0.0, 200.0, 400.0))
+    tell(state, START + 410.0, RunnersListed("github", (), complete=True))
+    assert _deleted(state, 420.0, listed)
+
+
+def test_a_server_of_a_lost_store_on_which_a_job_runs_is_kept_and_then_deregistered_first() -> None:
+    state = State(counters=Counters(0, "new"))
+    listed = ServersListed((_orphan(),), complete=True, asked_at=START)
+    busy_runner = Runner(9, "gpu-t4-old00001-1", online=True, busy=True)
+    for seconds in range(0, 7200, 60):
+        assert not _deleted(state, seconds, listed)
+        tell(state, START + seconds, RunnersListed("github", (busy_runner,), complete=True))
+    idle, removed = replace(busy_runner, busy=False), False
+    for seconds in range(7200, 7500, 60):
+        assert not _deleted(state, seconds, listed)
+        decision = tell(state, START + seconds, RunnersListed("github", (idle,), complete=True))
+        removed = removed or any(isinstance(intent, RemoveRunner) for intent in decision.intents)
+    assert removed
+    later = range(7500, 10_000, 60)
+    assert any(_deleted(state, seconds, listed) for seconds in later)
