@@ -17,7 +17,7 @@ def run(
 ) -> Run:
     """Return the run; metrics that nobody measured are left out."""
     windows = [(int(start), int(end)) for start, end in told["windows"]]
-    during = [s for s in samples if any(start <= s.at_ns <= end for start, end in windows)]
+    during = within(samples, windows)
     metrics: dict[str, float] = {**told["metrics"], "start_time": told["start_time"]}
     metrics |= {
         key: told["peaks"][key]
@@ -37,6 +37,15 @@ def run(
         samples={kind: tuple(values) for kind, values in told["samples"].items()},
         conditions=conditions(told, during, joules),
     )
+
+
+def within(samples: Sequence[Sample], windows: Sequence[tuple[int, int]]) -> Sequence[Sample]:
+    """Return the samples of the timed passes; of passes shorter than the period the sample nearest to them."""
+    inside = [s for s in samples if any(start <= s.at_ns <= end for start, end in windows)]
+    if inside or not samples:
+        return inside
+    ends = [moment for window in windows for moment in window]
+    return [min(samples, key=lambda s: min(abs(s.at_ns - moment) for moment in ends))]
 
 
 def peaks(during: Sequence[Sample], idle_mib: float | None) -> dict[str, float]:
