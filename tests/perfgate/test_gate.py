@@ -165,6 +165,19 @@ def test_c09_policies_when_there_is_nothing_to_compare_with(project: Project, po
     assert project.gate("baseline", "list").output == ""
 
 
+def test_a_limit_that_moves_with_the_change_is_told(project: Project) -> None:
+    git(project.folder, "checkout", "-q", "-b", "feature")
+    config = project.folder / "perfgate.toml"
+    waiver = '[[waiver]]\nmetric = "peak_vram_allocated"\nup_to = "8%"\nreason = "longer context"\n'
+    waiver += "expires = 2999-01-01\n"
+    config.write_text(config.read_text().replace('limit = "5%"', 'limit = "9%"') + waiver, encoding="utf-8")
+    project.commit(13.3, 16800.0)
+    result = project.on_request()
+    assert result.code == 0
+    assert "limit of itl_median moved: gate 5 % -> gate 9 % in this change" in result.output
+    assert "waiver added: peak_vram_allocated up to 8 % until 2999-01-01 (longer context)" in result.output
+
+
 def test_a_store_that_is_down_does_not_stop_the_gate(project: Project) -> None:
     config = project.folder / "perfgate.toml"
     broken = project.folder / "taken"

@@ -154,6 +154,14 @@ def test_another_gpu_is_the_environment_not_a_regression() -> None:
     assert "gpu: H100-SXM-80GB -> A100" in decision.findings[0].message
 
 
+def test_a_new_library_version_is_under_test_when_pairs_ran_on_one_machine() -> None:
+    newer = Fingerprint({"gpu": "H100-SXM-80GB", "driver": "580.159", "torch": "2.12"})
+    pairs = latency(B7, paired=True), replace(latency(SLOW7, paired=True), fingerprint=newer)
+    assert verdict(*pairs) is Verdict.FAIL
+    assert rule_names(*pairs) == {"software"}
+    assert verdict(latency(B7), replace(latency(SLOW7), fingerprint=newer)) is Verdict.ENVIRONMENT
+
+
 def throttled(session_: Session, *places: int) -> Session:
     runs = tuple(
         replace(run, discarded="throttled: HwThermalSlowdown") if place in places else run

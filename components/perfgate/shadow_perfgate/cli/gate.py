@@ -58,6 +58,7 @@ def command(
 def _decide(config: "Config", job: "Job", base: str, only: tuple[str, ...], reports: Path) -> "Decision":
     from shadow_perfgate.baseline import ancestry  # noqa: PLC0415 - loaded when called
     from shadow_perfgate.cli import workspace  # noqa: PLC0415
+    from shadow_perfgate.gate.changed_rules import changed_rules  # noqa: PLC0415
     from shadow_perfgate.gate.request import gate  # noqa: PLC0415
     from shadow_perfgate.report import files, terminal  # noqa: PLC0415
 
@@ -67,6 +68,8 @@ def _decide(config: "Config", job: "Job", base: str, only: tuple[str, ...], repo
     with workspace.measurers(config, root, way.merge_base, only) as found:
         setting = _setting(config, job, root, way)
         decision = gate(dict(found), setting)
+    moved = changed_rules(root, way.merge_base, config)
+    decision = replace(decision, notices=(*decision.notices, *moved))
     files.write_all(decision, reports, config.path, _history(setting))
     files.job_summary(decision)
     terminal.show(decision, options.console())

@@ -1,6 +1,6 @@
 """Stage 1 of fitness: whether the machine let both sides be measured fairly, and which runs count."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from shadow_perfgate.decide.rules import Rules
@@ -8,6 +8,22 @@ from shadow_perfgate.decide.verdict import Finding, Verdict
 from shadow_perfgate.model import Run, Session
 
 ENVIRONMENT = Verdict.ENVIRONMENT
+MACHINE = frozenset(
+    [
+        "gpu",
+        "memory_mib",
+        "mig",
+        "power_limit_w",
+        "ecc",
+        "sm_clock_max_mhz",
+        "compute_mode",
+        "driver",
+        "cuda_driver",
+        "cpu",
+        "cores",
+    ]
+)
+"""Keys of a fingerprint that the change under test cannot move."""
 ONE_SIDED = 3
 """Pairs in which only the candidate was throttled from which that is the candidate's own doing."""
 
@@ -32,15 +48,23 @@ def _faults(base: Session, candidate: Session) -> Iterable[Finding]:
         if old or new:
             yield Finding("fingerprint", None, "one side names no machine, so machines cannot be compared")
         return
+    yield from _differing(old, new, interleaved=all(run.pair is not None for run in candidate.runs))
+
+
+def _differing(old: Mapping[str, str], new: Mapping[str, str], *, interleaved: bool) -> Iterable[Finding]:
     keys = sorted(k for k in old.keys() | new.keys() if old.get(k) != new.get(k))
-    differing = [f"{k}: {old.get(k, '(none)')} -> {new.get(k, '(none)')}" for k in keys]
-    if differing:
-        yield Finding(
-            "fingerprint",
-            ENVIRONMENT,
-            f"base and candidate ran on different machines or software ({'; '.join(differing)}); "
-            "measure both on the same runner",
-        )
+    if not keys:
+        return
+    told = "; ".join(f"{k}: {old.get(k, '(none)')} -> {new.get(k, '(none)')}" for k in keys)
+    if interleaved and not MACHINE & set(keys):
+        # On one machine, in turn, another version of a library is part of the change under test.
+        yield Finding("software", None, f"base and candidate use different software ({told})")
+        return
+    yield Finding(
+        "fingerprint",
+        ENVIRONMENT,
+        f"base and candidate ran on different machines or software ({told}); measure both on the same runner",
+    )
 
 
 def _keep_own_throttling(base: Session, candidate: Session) -> tuple[Session, Session, list[Finding]]:

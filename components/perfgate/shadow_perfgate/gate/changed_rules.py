@@ -1,0 +1,50 @@
+"""Tells when the change under test also moved the limits it is held to, which a reviewer should see."""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from shadow_perfgate.baseline.git import line
+from shadow_perfgate.config import Config, parse
+from shadow_perfgate.decide.rules import Rules, Threshold, Waiver
+from shadow_perfgate.errors import PerfgateError
+from shadow_perfgate.text import percent
+
+
+def changed_rules(repository: Path, base: str, config: Config) -> list[str]:
+    """Return one notice for each limit, floor, role or waiver that differs from base's perfgate.toml."""
+    path = config.path.resolve()
+    if not base or not path.is_relative_to(repository.resolve()):
+        return []
+    text = line(repository, "show", f"{base}:{path.relative_to(repository.resolve()).as_posix()}")
+    if not text:
+        return []
+    try:
+        before = parse(tomllib.loads(text), config.path).rules
+    except (PerfgateError, tomllib.TOMLDecodeError):
+        return ["base's perfgate.toml could not be read, so its limits were not compared"]
+    return [f"{change} in this change" for change in _changes(before, config.rules)]
+
+
+def _changes(before: Rules, after: Rules) -> Iterator[str]:
+    for name in sorted({*before.thresholds, *after.thresholds}):
+        old, new = before.thresholds.get(name), after.thresholds.get(name)
+        if old != new:
+            yield f"limit of {name} moved: {_said(old)} -> {_said(new)}"
+    for waiver in after.waivers:
+        if waiver not in before.waivers:
+            yield f"waiver added: {_waived(waiver)}"
+    if before.check_output and not after.check_output:
+        yield "the output check was switched off"
+
+
+def _said(threshold: Threshold | None) -> str:
+    if threshold is None:
+        return "default"
+    floor = f", floor {threshold.floor:g}" if threshold.floor else ""
+    return f"{threshold.role} {percent(threshold.limit)}{floor}"
+
+
+def _waived(waiver: Waiver) -> str:
+    up_to = f" up to {percent(waiver.up_to)}" if waiver.up_to is not None else ""
+    return f"{waiver.metric}{up_to} until {waiver.expires} ({waiver.reason})"
