@@ -5,12 +5,13 @@ import logging
 import signal
 import socket
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 import uvicorn
 from starlette.applications import Starlette
 
+from shadow_autoscaler.edge.config import Config
 from shadow_autoscaler.edge.identity import Identity
 from shadow_autoscaler.edge.intake import Intake
 from shadow_autoscaler.edge.logs import configure
@@ -46,20 +47,18 @@ class Running:
 def running(base: Base, outside: World | None = None) -> Generator[Running]:
     """Start everything but the answering of requests, and end it gracefully."""
     metrics = Metrics()
-    identity = Identity(base.database())
-    machine = service(base, observers=(metrics,), outside=outside, owner=identity.name)
-    intake = Intake(base.store, machine.wake_inbox)
-    listener = _listen(base.config.listen.host, base.config.listen.port)
-    web = uvicorn.Server(_settings(base, app.build(base, machine, intake, metrics)))
-    intake.start()
-    machine.start()
-    try:
-        yield Running(web, listener, machine)
-    finally:
-        intake.stop()
-        graceful = machine.stop(GRACE_S)
-        identity.close()
-        _log.info("stopped", extra={"graceful": graceful})
+    with _listener(base.config) as listener, closing(Identity(base.database())) as identity:
+        machine = service(base, observers=(metrics,), outside=outside, owner=identity.name)
+        intake = Intake(base.store, machine.wake_inbox)
+        web = uvicorn.Server(_settings(base, app.build(base, machine, intake, metrics)))
+        intake.start()
+        machine.start()
+        try:
+            yield Running(web, listener, machine)
+        finally:
+            intake.stop()
+            graceful = machine.stop(GRACE_S)
+            _log.info("stopped", extra={"graceful": graceful})
 
 
 def serve(base: Base, *, level: str = "INFO", outside: World | None = None) -> int:
@@ -93,10 +92,12 @@ def _settings(base: Base, application: Starlette) -> uvicorn.Config:
     )
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((host, port))
-    listener.listen(2048)
-    return listener
+@contextmanager
+def _listener(config: Config) -> Generator[socket.socket]:
+    listen = config.listen
+    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((listen.host, listen.port))
+        listener.listen(2048)
+        yield listener

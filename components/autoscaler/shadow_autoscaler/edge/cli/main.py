@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     why = commands.add_parser("why", parents=[shared, _as_json()], help="say why a job waits")
     why.add_argument("job", metavar="JOB", help="number of the job, or its key as `jobs` shows it")
     _add_asking(commands, shared)
-    _add_replay(commands)
+    _add_replay(commands, shared)
     _add_config(commands, shared)
     return parser
 
@@ -82,16 +82,13 @@ def _add_asking(commands: Any, shared: argparse.ArgumentParser) -> None:
     reap.add_argument("--dry-run", action="store_true", help="only show what is left over now")
 
 
-def _add_replay(commands: Any) -> None:
+def _add_replay(commands: Any, shared: argparse.ArgumentParser) -> None:
     replay = commands.add_parser(
-        "replay",
-        parents=[_as_json()],
-        help="replay recorded jobs in virtual time: EUR and waiting, by policy",
+        "replay", parents=[shared, _as_json()], help="have the forges send missed webhooks again"
     )
     replay.add_argument(
-        "jobs", metavar="FILE", nargs="?", help="recorded jobs; a made-up month when left out"
+        "--since", default="24h", metavar="TIME", help="how far back, such as 90m; default: 24h"
     )
-    replay.add_argument("--seed", type=int, default=1, help="of everything that chance decides")
 
 
 def _add_config(commands: Any, shared: argparse.ArgumentParser) -> None:
