@@ -145,8 +145,8 @@ def _signed_in(
 ) -> str:
     """Return the ID of a new credential, which replaces all older ones.
 
-    Keystone revokes by whole seconds, so it refuses a token of the second in which the password was changed:
-    sign in anew until the next one.
+    Keystone revokes by whole seconds, so it refuses a token of the second in which the password was changed,
+    and under load it may not see a role that was given just before: sign in anew until it does.
     """
     from openstack.exceptions import HttpException  # noqa: PLC0415 - see clouds.connect
 
@@ -156,7 +156,8 @@ def _signed_in(
             with clouds.connect(draft) as connection:
                 return _replaced(connection, tenant, secret, access_rules)
         except HttpException as error:
-            if error.status_code != 401 or time.monotonic() > end:
+            late = error.status_code == 401 or "Could not find role assignment" in str(error)
+            if not late or time.monotonic() > end:
                 raise
         time.sleep(0.2)
 
