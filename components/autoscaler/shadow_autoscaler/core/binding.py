@@ -11,7 +11,7 @@ from shadow_autoscaler.core.names import vm_of_runner
 
 def is_free(vm: Vm) -> bool:
     """Whether the VM can still take any job of its pool."""
-    return vm.job is None and vm.phase <= Phase.READY and vm.reclaim_at is None
+    return vm.job is None and vm.phase <= Phase.READY
 
 
 def bind(draft: Draft, job: Job, vm: Vm) -> None:

@@ -34,7 +34,7 @@ def _request(draft: Draft, jobs: Iterable[Job]) -> None:
     waiting = [job for job in known if job.reclaim is Reclaim.WAITS_FOR_RUN and _has_ended(draft, job)]
     allowed = [job for job in waiting if not _superseded(draft, job) and _allowed(draft, job)]
     for job in allowed:
-        draft.put_job(replace(job, reclaim=Reclaim.RERUN))
+        draft.put_job(replace(job, reclaim=Reclaim.RERUN, checked_at=draft.now))
     if not allowed:
         return
     if allowed[0].key.forge is ForgeKind.GITLAB:

@@ -102,6 +102,41 @@ def test_case_7_a_further_reclaim_is_reported_and_not_run_again() -> None:
     assert world.alarms[-1].subject == f"reclaim:{first}"
 
 
+def test_case_7_an_answer_that_was_lost_leads_to_no_second_call_once_the_new_attempt_is_known() -> None:
+    world = World()
+    key = world.queued()
+    world.serve(key)
+    reclaimed(world, key)
+    complete(world)
+    [again] = attempts(world, 2)
+    world.tell(again)
+    world.handle(ev.RerunAnswered(key, RerunOutcome.NOT_YET))
+    for _ in range(3):
+        world.wait(301)
+    complete(world)
+    assert len(world.of(to.Rerun)) == 1
+    assert world.state.jobs[key].reclaim is Reclaim.RERUN
+
+
+def test_case_7_a_job_that_waits_for_its_run_is_remembered_as_long_as_it_waits() -> None:
+    world = World()
+    key = world.queued()
+    sibling = world.queued(name="sweep")
+    world.serve(key)
+    world.serve(sibling)
+    reclaimed(world, key)
+    for _ in range(4):
+        world.wait(86_400)
+        world.run()
+    world.finish(sibling)
+    world.tell(sibling)
+    complete(world)
+    assert attempts(world, 2)
+    world.wait(DEPLOYMENT.tombstone_s)
+    world.wait(1)
+    assert key not in world.state.jobs
+
+
 def test_case_7_policy_without_re_run_calls_nothing() -> None:
     pool = replace(P1, policy=Policy(rerun=False))
     world = World(deployment=Deployment("acme-ci", (pool,)))

@@ -77,6 +77,16 @@ def test_a_job_that_another_runner_takes_gives_its_vm_to_the_next() -> None:
     assert not world.state.jobs[first].vm
 
 
+def test_a_late_queued_does_not_take_a_running_job_back() -> None:
+    world = World()
+    key = world.queued()
+    queued = world.jobs[key]
+    vm = world.serve(key)
+    decision = world.handle(ev.JobSeen(queued))
+    assert not decision.jobs
+    assert world.state.vms[vm.name].phase is Phase.BUSY
+
+
 def test_a_cancelled_job_frees_its_vm_at_once() -> None:
     world = World()
     key = world.queued()
@@ -149,6 +159,20 @@ def test_a_forge_that_says_busy_keeps_an_idle_vm() -> None:
     world.run()
     assert not world.machines
     assert not world.killed
+
+
+def test_a_warm_vm_that_nobody_wants_any_more_gets_no_configuration() -> None:
+    world = alone(idle=(IdleWindow(1),))
+    world.wait(0)
+    world.run()
+    [warm] = world.state.vms
+    world.set_server(world.machine(warm), ServerStatus.ACTIVE)
+    world.list_servers()
+    world.deployment = Deployment("d", (P1,))
+    world.handle(ev.ConfigAsked(warm))
+    world.run()
+    assert not world.of(to.Register)
+    assert not world.machines
 
 
 @pytest.mark.parametrize(
