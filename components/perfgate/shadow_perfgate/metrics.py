@@ -35,7 +35,7 @@ def _memory() -> list[MetricSpec]:
 
 def _others() -> list[MetricSpec]:
     return [
-        MetricSpec("gpu_ms_per_token", "ms", LOWER, title="GPU time per token (CUDA events)"),
+        MetricSpec("gpu_ms_per_token", "ms", LOWER, title="GPU busy time per token (kernels)"),
         MetricSpec(
             "host_bound_share", "ratio", LOWER, title="share of wall time in which the GPU waits for the host"
         ),

@@ -40,7 +40,7 @@ def run(
 
 
 def within(samples: Sequence[Sample], windows: Sequence[tuple[int, int]]) -> Sequence[Sample]:
-    """Return the samples of the timed passes; of passes shorter than the period the sample nearest to them."""
+    """Return the samples of the timed passes; for passes shorter than the period the nearest one."""
     inside = [s for s in samples if any(start <= s.at_ns <= end for start, end in windows)]
     if inside or not samples:
         return inside

@@ -1,0 +1,130 @@
+"""The GitLab component, the GitHub action and the article's example: read as their forges do, and run."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from localcloud.gitlab.ci.config import compile_file
+
+ROOT = Path(__file__).parents[3]
+EXAMPLE = ROOT / "examples" / "perfgate"
+COMPONENT = (ROOT / "templates" / "perfgate.yml").read_text(encoding="utf-8")
+ACTION: dict[str, Any] = yaml.safe_load(
+    (ROOT / "actions" / "perfgate" / "action.yml").read_text(encoding="utf-8")
+)
+
+
+def no_files(path: str) -> bytes:
+    raise FileNotFoundError(path)
+
+
+def rendered(**given: object) -> bytes:
+    """Return the component's jobs with its inputs filled in, as GitLab does."""
+    header, _, body = COMPONENT.partition("\n---\n")
+    inputs: dict[str, Any] = yaml.safe_load(header)["spec"]["inputs"]
+    assert not given.keys() - inputs.keys()
+    values = {name: given.get(name, spec.get("default")) for name, spec in inputs.items()}
+
+    def filled(match: re.Match[str]) -> str:
+        value = values[match[1]]
+        return value if isinstance(value, str) else json.dumps(value)
+
+    return re.sub(r"\$\[\[ inputs\.([\w-]+) \]\]", filled, body).encode()
+
+
+def test_every_input_of_the_component_is_used() -> None:
+    header, _, body = COMPONENT.partition("\n---\n")
+    assert set(yaml.safe_load(header)["spec"]["inputs"]) == set(re.findall(r"inputs\.([\w-]+)", body))
+
+
+@pytest.mark.parametrize(("undecided", "allowed"), [("warn", {"exit_codes": [3]}), ("block", False)])
+def test_the_component_is_a_job_of_gitlab(undecided: str, allowed: object) -> None:
+    text = rendered(undecided=undecided, tags=["gpu", "one"], **{"job-name": "speed"})
+    (job,) = compile_file(text, no_files).jobs
+    plain: dict[str, Any] = yaml.safe_load(text)
+    assert job.name == "speed"
+    assert plain["speed"]["tags"] == ["gpu", "one"]
+    assert plain[plain["speed"]["extends"]]["allow_failure"] == allowed
+    assert plain["speed"]["script"][1].startswith('shadow-perfgate gate --config "perfgate.toml"')
+
+
+def test_the_examples_pipeline_is_the_articles_and_the_gate() -> None:
+    jobs = {job.name for job in compile_file((EXAMPLE / ".gitlab-ci.yml").read_bytes(), no_files).jobs}
+    assert jobs == {"test_inference", "perfgate"}
+
+
+def gate_step(tmp_path: Path, code: int, **given: str) -> tuple[int, str, str, str]:
+    """Run the action's gate step with a tool that ends with `code`; return what came of it."""
+    tool = tmp_path / "bin" / "shadow-perfgate"
+    tool.parent.mkdir()
+    tool.write_text(f'#!/bin/sh\necho "$@" > "{tmp_path}/arguments"\nexit {code}\n', encoding="utf-8")
+    tool.chmod(0o755)
+    step = next(step for step in ACTION["runs"]["steps"] if step.get("id") == "gate")
+    values = {name: spec["default"] for name, spec in ACTION["inputs"].items()} | given
+    env = {
+        name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: values[match[1]], text)
+        for name, text in step["env"].items()
+    }
+    outputs = tmp_path / "outputs"
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        env=env | {"PATH": f"{tool.parent}:{os.environ['PATH']}", "GITHUB_OUTPUT": str(outputs)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    arguments = (tmp_path / "arguments").read_text(encoding="utf-8").strip()
+    return done.returncode, done.stdout, outputs.read_text(encoding="utf-8").strip(), arguments
+
+
+@pytest.mark.parametrize(
+    ("code", "undecided", "wanted"),
+    [(0, "warn", 0), (1, "warn", 1), (2, "warn", 2), (3, "warn", 0), (3, "block", 3)],
+)
+def test_the_action_ends_as_the_gate_says(tmp_path: Path, code: int, undecided: str, wanted: int) -> None:
+    ended, output, outputs, _ = gate_step(tmp_path, code, undecided=undecided)
+    assert ended == wanted
+    assert outputs == f"exit-code={code}"
+    assert ("::warning" in output) == (code == 3 and undecided == "warn")
+
+
+def test_the_action_passes_its_inputs_without_a_shell_reading_them(tmp_path: Path) -> None:
+    *_, arguments = gate_step(tmp_path, 0, config="a b.toml; touch x", comment="false")
+    assert arguments == "gate --config a b.toml; touch x --reports perfgate-report"
+    steps = ACTION["runs"]["steps"]
+    assert not [step["run"] for step in steps if "${{" in step["run"]]
+
+
+def run(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    # Nothing of the CI that runs this test may reach the gate.
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("CI", "GIT", "PERFGATE"))}
+    found = os.pathsep.join([str(ROOT / "components" / "perfgate"), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        argv, cwd=folder, env={**env, "PYTHONPATH": found}, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_example_is_measured_on_a_machine_without_gpu(tmp_path: Path) -> None:
+    folder = tmp_path / "example"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.invalid")
+    for argv in (("init", "-q", "-b", "main"), ("add", "."), (*who, "commit", "-q", "-m", "Start")):
+        assert run(folder, "git", *argv).returncode == 0
+    figures = json.loads(run(folder, sys.executable, "tests/benchmark_inference.py").stdout)
+    assert figures["latency_ms_per_token"] > 0
+    done = run(folder, sys.executable, "-m", "shadow_perfgate", "run", "-n", "1")
+    assert done.returncode == 0, done.stderr
+    assert "VRAM was not measured" in done.stdout
+    session = json.loads((folder / "perfgate-sessions" / "decode.json").read_text(encoding="utf-8"))
+    (only,) = session["runs"]
+    assert {"itl_median", "ttft_median", "output_tps"} <= only["metrics"].keys()
+    assert not any(name.startswith("peak_vram") for name in only["metrics"])
+    assert only["output_digest"]
