@@ -38,6 +38,7 @@ from shadow_autoscaler.core.events import (
     Registered,
     RegisterFailed,
     RerunAnswered,
+    Resumed,
     RunCompleted,
     RunnersListed,
     ServerCreated,
@@ -87,6 +88,11 @@ def _undrain(draft: Draft, pool: str) -> None:
             draft.put_job(replace(job, failures=0, not_before=0.0))
 
 
+def _on_resumed(draft: Draft, _event: Resumed) -> None:
+    counters = draft.counters or draft.state.counters
+    draft.counters = replace(counters, resumed_at=draft.now)
+
+
 def _on_tick(draft: Draft, _event: Tick) -> None:
     timeouts.on_tick(draft)
 
@@ -115,6 +121,7 @@ HANDLERS: dict[type[Event], Callable[[Draft, Any], None]] = {
     DeregisterFailed: closing.on_deregister_failed,
     ReclaimNoticed: reclaim.on_notice,
     Drained: _on_drained,
+    Resumed: _on_resumed,
     Tick: _on_tick,
 }
 """Who handles which event; all are listed, so that a new one without a handler fails at once."""

@@ -244,6 +244,11 @@ class Drained:
 
 
 @dataclass(frozen=True, slots=True)
+class Resumed:
+    """This process decides from now on. What VMs said while none did was not heard."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """Time has passed: time-outs, windows, cool-downs, overdue checks."""
 
@@ -272,6 +277,7 @@ Event = (
     | RerunAnswered
     | LeftoverRemoved
     | Drained
+    | Resumed
     | Tick
 )
 """Any event."""

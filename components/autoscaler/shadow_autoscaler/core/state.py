@@ -41,6 +41,8 @@ class Counters:
     """VMs named so far."""
     generation: str = ""
     """Set once per store, so that names stay unique after a lost store."""
+    resumed_at: float = 0.0
+    """Since when the present process decides: the times that a VM has to be heard of begin anew then."""
 
 
 @dataclass(frozen=True, slots=True)

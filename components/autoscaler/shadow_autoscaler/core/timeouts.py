@@ -85,21 +85,27 @@ def _deadline(draft: Draft, vm: Vm, pool: Pool) -> None:
     close(draft, vm, Cause.JOB_DEADLINE, text)
 
 
+def _heard_since(draft: Draft, since: float) -> float:
+    """Return when a VM's time began: a process that was away has no right to call it late."""
+    return max(since, draft.state.counters.resumed_at)
+
+
 def _boot(draft: Draft, vm: Vm, pool: Pool, since: float) -> None:
-    if draft.now - since > pool.boot_timeout_s:
+    if draft.now - _heard_since(draft, since) > pool.boot_timeout_s:
         text = f"no request for a configuration within boot_timeout ({pool.boot_timeout_s:.0f} s)"
         boot_failed(draft, vm, Cause.BOOT_TIMEOUT, f"{text}; last heard: {vm.detail or 'nothing'}")
 
 
 def _registering(draft: Draft, vm: Vm, pool: Pool) -> None:
-    since = vm.healthy_at or vm.planned_at
+    since = _heard_since(draft, vm.healthy_at or vm.planned_at)
     if draft.now - since > pool.boot_timeout_s:
         detail = f"the forge gave it no configuration in time: {vm.detail or 'no answer'}"
         boot_failed(draft, vm, Cause.REGISTRATION, detail)
 
 
 def _pickup(draft: Draft, vm: Vm, pool: Pool) -> None:
-    waited = draft.now - max(vm.ready_at or vm.asked_at or draft.now, _bound_at(draft, vm))
+    ready_at = _heard_since(draft, vm.ready_at or vm.asked_at or draft.now)
+    waited = draft.now - max(ready_at, _bound_at(draft, vm))
     job = draft.job(vm.job)
     if job is None or job.status is not JobStatus.QUEUED:
         return
@@ -149,7 +155,7 @@ def _forget(draft: Draft) -> None:
         job = draft.job(key)
         if job is None or (job.ended_at or 0.0) > before:
             break
-        if job.reclaim is not Reclaim.WAITS_FOR_RUN:
+        if job.reclaim is not Reclaim.WAITS_FOR_RUN and job.checked_at <= before:
             draft.dropped_jobs.append(key)
             _calm(draft, ("job", "vanished", "reclaim", "rerun"), str(key))
     for name in index.gone:

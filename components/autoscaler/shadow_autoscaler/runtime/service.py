@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shadow_autoscaler.core.events import Drained, Event, Tick
+from shadow_autoscaler.core.events import Drained, Event, Resumed, Tick
 from shadow_autoscaler.core.jobs import ForgeKind
 from shadow_autoscaler.core.machines import Vm
 from shadow_autoscaler.ports import Cloud, Forge, Outgoing
@@ -116,6 +116,7 @@ class Service:
         return Worker(self.engine, self.outbox, lane, self.hands.carry_out)
 
     def _taken(self, rows: Sequence[Outgoing]) -> None:
+        self.engine.handle(Resumed())
         self.outbox.put(resume(self.engine, rows))
         self.look_now()
 

@@ -8,6 +8,7 @@ from shadow_autoscaler.core.decide import decide
 from shadow_autoscaler.core.events import (
     Event,
     JobSeen,
+    Resumed,
     RunCompleted,
     Runner,
     RunnersListed,
@@ -146,3 +147,17 @@ def test_a_server_of_a_lost_store_on_which_a_job_runs_is_kept_and_then_deregiste
     assert removed
     later = range(7500, 10_000, 60)
     assert any(_deleted(state, seconds, listed) for seconds in later)
+
+
+@pytest.mark.parametrize("phase", [Phase.BOOTING, Phase.REGISTERING, Phase.READY])
+def test_a_vm_is_not_late_because_nobody_listened(phase: Phase) -> None:
+    state = busy()
+    (vm,) = state.vms.values()
+    job = replace(state.jobs[KEY], facts=replace(facts(JobStatus.QUEUED), started_at=None, runner_name=""))
+    state.apply(Decision(vms=(replace(vm, phase=phase, busy_at=None),), jobs=(job,)))
+    back = START + 3600.0
+    tell(state, back, Resumed())
+    tell(state, back + 200.0, Tick())
+    assert state.vms[vm.name].phase is phase
+    tell(state, back + 1000.0, Tick())
+    assert state.vms[vm.name].phase >= Phase.CLOSING
