@@ -10,17 +10,8 @@ from shadow_perfgate.model import Run, Session
 ENVIRONMENT = Verdict.ENVIRONMENT
 MACHINE = frozenset(
     [
-        "gpu",
-        "memory_mib",
-        "mig",
-        "power_limit_w",
-        "ecc",
-        "sm_clock_max_mhz",
-        "compute_mode",
-        "driver",
-        "cuda_driver",
-        "cpu",
-        "cores",
+        *("gpu", "memory_mib", "mig", "power_limit_w", "ecc", "sm_clock_max_mhz", "compute_mode"),
+        *("driver", "cuda_driver", "cpu", "cores"),
     ]
 )
 """Keys of a fingerprint that the change under test cannot move."""

@@ -9,6 +9,9 @@ from shadow_perfgate.decide.shift import Shift, as_share, runs_needed
 from shadow_perfgate.decide.verdict import MetricDecision, Verdict
 from shadow_perfgate.text import percent, probability, quantity, share
 
+_SUPPORTED = 1.2
+"""Detectable change over limit up to which half the limit is blocked in at most 1 of 20 cases."""
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -59,8 +62,7 @@ def _verdict(samples: Samples, found: Shift, p_holm: float, look: Look) -> tuple
     runs = min(found.n_base, found.n_candidate)
     if runs < look.min_runs:
         return _undecided(look, f"; n {runs} < {look.min_runs}, cannot test: measure more runs")
-    # So much noise can be met with many runs, but not with these.
-    noisy = found.sigma > samples.limit and found.mde > samples.limit
+    noisy = found.sigma > samples.limit and found.mde > _SUPPORTED * samples.limit
     large = found.estimate > samples.tau
     # Before the last look only what is surely too slow fails: tries at "more than the limit" would add up.
     significant = look.last and large and p_holm < look.alpha and not noisy
