@@ -259,6 +259,23 @@ def test_a_busy_runner_cannot_be_removed_and_one_that_falls_silent_fails_its_job
     assert api.get("/orgs/acme/actions/runners").json()["total_count"] == 0
 
 
+def test_a_runner_given_up_by_hand_fails_its_job_at_once(
+    forge: Forge,
+    bare_runner: Callable[[str], BareRunner],
+    start_run: StartRun,
+    jobs_of: FindJobs,
+    finished: Finish,
+) -> None:
+    run = start_run(workflow())
+    lost, other = bare_runner("lost"), bare_runner("other")
+    lost.acquire(lost.message()["job_id"])
+    forge.sim("POST", "/lost-runners", {"name": "other"})
+    assert jobs_of(run)[0]["status"] == "in_progress"
+    forge.sim("POST", "/lost-runners", {"name": "lost"})
+    assert finished(run)["conclusion"] == "failure"
+    assert other.message() is None
+
+
 def test_a_job_over_its_time_is_cancelled(
     forge: Forge, bare_runner: Callable[[str], BareRunner], start_run: StartRun, finished: Finish
 ) -> None:
