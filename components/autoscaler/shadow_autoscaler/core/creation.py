@@ -5,14 +5,14 @@
 | capacity | the flavor (in its zone) is left out for `cooldown_s`, the job takes the next rung |
 | quota | the pool pauses and the job waits; never another rung |
 | config, refused | the pool is broken until its configuration changes; no other rung, no on-demand spend |
-| auth, throttled | the same call again after the pause, as long as the job waits |
-| transient, conflict, unknown outcome | the same call again after a look for the VM's mark, some times |
+| auth, throttled | the pool pauses, then the same call again, as long as the job waits |
+| transient, conflict, unknown outcome | after a look for the VM's mark the same call again, later and later |
 """
 
 from dataclasses import replace
 
 from shadow_autoscaler.core.breaker import boot_failed, break_pool, charge, pause, unpause
-from shadow_autoscaler.core.closing import close, delete, end, gone
+from shadow_autoscaler.core.closing import backoff, close, delete, end, gone
 from shadow_autoscaler.core.draft import Draft
 from shadow_autoscaler.core.events import CreateFailed, CreateSent
 from shadow_autoscaler.core.faults import Failure, FailureKind
@@ -20,7 +20,7 @@ from shadow_autoscaler.core.intents import CreateServer, DeleteServer
 from shadow_autoscaler.core.ladder import cool_down
 from shadow_autoscaler.core.machines import Cause, Market, Phase, Server, Vm
 
-MAX_CREATES = 6
+MAX_CREATES = 10
 """Create calls for one VM that may fail without a reason that tells what to do."""
 
 
@@ -95,7 +95,10 @@ def _again(draft: Draft, vm: Vm, failure: Failure) -> None:
     if creates > MAX_CREATES:
         _give_up(draft, vm, failure)
         return
-    until = pause(draft, vm.pool, f"create call failed ({failure.kind})", failure)
+    if patient:
+        until = pause(draft, vm.pool, f"create call failed ({failure.kind})", failure)
+    else:
+        until = draft.now + (failure.retry_after_s or backoff(vm.creates, 5.0))
     draft.put_vm(replace(vm, creates=creates, detail=failure.text, retry_at=until))
 
 

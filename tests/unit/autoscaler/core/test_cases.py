@@ -8,6 +8,7 @@ from unit.autoscaler.core.world import World
 
 from shadow_autoscaler.core import events as ev
 from shadow_autoscaler.core import intents as to
+from shadow_autoscaler.core.creation import MAX_CREATES
 from shadow_autoscaler.core.faults import Failure, FailureKind
 from shadow_autoscaler.core.machines import Cause, Market, Phase, ServerStatus
 from shadow_autoscaler.core.pools import Deployment
@@ -220,12 +221,21 @@ def test_case_6_server_errors_are_tried_again_a_bounded_number_of_times() -> Non
     world = World()
     key = world.queued()
     vm = world.vm_for(key).name
-    for _ in range(7):
+    for _ in range(MAX_CREATES + 1):
         world.pending = [to.CreateServer(vm)]
         world.carry(0, Failure(FailureKind.TRANSIENT, "500"))
         world.wait(301)
     assert world.state.vms[vm].phase is Phase.GONE
     assert world.state.vms[vm].cause is Cause.BOOT_FAILED
+
+
+def test_case_6_one_failed_call_holds_no_other_job_up() -> None:
+    world = World()
+    world.queued(name="a")
+    world.carry(0, Failure(FailureKind.TRANSIENT, "503"))
+    second = world.queued(name="b")
+    world.run()
+    assert world.vm_for(second).phase is Phase.BUILDING
 
 
 def test_case_6_connection_reset_looks_for_the_mark_first_and_adopts_the_server() -> None:
