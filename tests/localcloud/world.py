@@ -12,6 +12,7 @@ from localcloud.paths import port, state_home
 
 REGION = "LOCAL01"
 TENANT_CLOUD = "shadow-dev"
+CONTROLLER_CLOUD = "shadow-controller"
 ADMIN_CLOUD = "local-admin"
 _ALPHABET = string.ascii_letters + string.digits
 

@@ -127,10 +127,20 @@ def default_config(tenant: tenants.Tenant, world: World) -> dict[str, Any]:
 
 
 @contextmanager
-def live_stack(folder: Path, world: World, *, quotas: Mapping[str, int] | None = None) -> Iterator[LiveStack]:
-    """Yield a stack that nothing else touches; what is left of it afterwards is removed."""
+def live_stack(
+    folder: Path,
+    world: World,
+    *,
+    quotas: Mapping[str, int] | None = None,
+    controller: tenants.Rules | None = None,
+) -> Iterator[LiveStack]:
+    """Yield a stack that nothing else touches; what is left of it afterwards is removed.
+
+    With rules for a `controller`, the entry `<tenant>-controller` of clouds.yaml may make those calls only.
+    """
     suffix = secrets.token_hex(3)
-    tenant = tenants.make(f"t-{suffix}", quotas)
+    restricted = {} if controller is None else {f"t-{suffix}-controller": controller}
+    tenant = tenants.make(f"t-{suffix}", quotas, restricted=restricted)
     backend = folder / "state"
     backend.mkdir()
     environment = {

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from localcloud.openstack import clouds, layout, tenants
 from localcloud.paths import content_hash
-from localcloud.world import TENANT_CLOUD
+from localcloud.world import CONTROLLER_CLOUD, TENANT_CLOUD
+from shadow_autoscaler.adapters.openstack_access_rules import access_rules
 from shadow_gpu_runners import catalog as offers
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def flavors() -> list[Flavor]:
 def fingerprint() -> str:
     """Hash of everything that `apply` makes."""
     names = (TENANT, IMAGE, EXTERNAL_NETWORK, _RANGE, VOLUME_TYPES, dict(tenants.DEFAULT_QUOTAS))
-    return content_hash(repr((flavors(), names)))
+    return content_hash(repr((flavors(), names, CONTROLLER_CLOUD, access_rules())))
 
 
 def apply(admin: "Connection") -> None:
@@ -57,8 +58,9 @@ def apply(admin: "Connection") -> None:
     _image(admin)
     _external_network(admin)
     _volume_types(admin)
-    if TENANT_CLOUD not in clouds.entries() or not clouds.identity(admin).find_project(TENANT):
-        tenants.make(TENANT, cloud=TENANT_CLOUD)
+    missing = {TENANT_CLOUD, CONTROLLER_CLOUD} - clouds.entries().keys()
+    if missing or not clouds.identity(admin).find_project(TENANT):
+        tenants.make(TENANT, cloud=TENANT_CLOUD, restricted={CONTROLLER_CLOUD: access_rules()})
 
 
 def _zones(admin: "Connection") -> None:

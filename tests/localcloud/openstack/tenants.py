@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from localcloud.openstack import clouds, purge
@@ -33,6 +33,8 @@ VOLUME_QUOTAS = {"volumes": 40, "gigabytes": 4000, "snapshots": 10}
 DEFAULT_QUOTAS: Mapping[str, int] = {**COMPUTE_QUOTAS, **NETWORK_QUOTAS, **VOLUME_QUOTAS}
 """Quotas of a tenant; `ram` in MiB, `gigabytes` in GiB, -1 for no limit."""
 
+Rules = Sequence[Mapping[str, str]]
+"""Calls as Keystone's access rules have them: `service`, `method`, `path`."""
 _DOMAIN = "default"
 _REVOKED_SECONDS = 10
 
@@ -45,6 +47,8 @@ class Tenant:
     """Name of the entry in clouds.yaml."""
     project_id: str
     user_id: str
+    restricted: tuple[str, ...] = ()
+    """Further entries, of credentials that may make some calls only."""
 
     def connect(self) -> "Connection":
         """Log in as the tenant."""
@@ -66,14 +70,16 @@ class Tenant:
             purge.security_groups(admin, self.project_id)
             clouds.identity(admin).delete_user(self.user_id)
             clouds.identity(admin).delete_project(self.project_id)
-        clouds.put(self.cloud, None)
+        for entry in (self.cloud, *self.restricted):
+            clouds.put(entry, None)
 
 
 def make(
     name: str,
     quotas: Mapping[str, int] | None = None,
     cloud: str = "",
-    access_rules: Sequence[Mapping[str, str]] | None = None,
+    access_rules: Rules | None = None,
+    restricted: Mapping[str, Rules] | None = None,
 ) -> Tenant:
     """Make a tenant, or give an existing one of that name a new credential.
 
@@ -82,14 +88,16 @@ def make(
         quotas: Limits that differ from `DEFAULT_QUOTAS`.
         cloud: Entry in clouds.yaml; the name where left out.
         access_rules: The only calls (`service`, `method`, `path`) that the credential may make; None for all.
+        restricted: Further credentials, by their entry in clouds.yaml, and the only calls that each may make.
     """
     limits = {**DEFAULT_QUOTAS, **(quotas or {})}
     if unknown := limits.keys() - DEFAULT_QUOTAS.keys():
         raise ValueError(f"unknown quotas {sorted(unknown)}; expected some of {sorted(DEFAULT_QUOTAS)}")
     with clouds.connect() as admin:
         tenant, password = _account(admin, name, cloud or name)
+        tenant = replace(tenant, restricted=tuple(restricted or ()))
         _limit(admin, tenant.project_id, limits)
-    _credential(tenant, name, password, access_rules)
+    _credentials(tenant, name, password, {tenant.cloud: access_rules, **(restricted or {})})
     return tenant
 
 
@@ -125,25 +133,19 @@ def _limit(admin: "Connection", project_id: str, limits: Mapping[str, int]) -> N
     admin.network.put(f"/quotas/{project_id}", json={"quota": some(NETWORK_QUOTAS)}).raise_for_status()
 
 
-def _credential(
-    tenant: Tenant, name: str, password: str, access_rules: Sequence[Mapping[str, str]] | None
-) -> None:
-    """Make the credential as the user: nobody can make one for somebody else."""
+def _credentials(tenant: Tenant, name: str, password: str, wanted: Mapping[str, Rules | None]) -> None:
+    """Make the credentials as the user: nobody can make one for somebody else."""
     draft = f".{tenant.cloud}"
     clouds.put(draft, clouds.password_entry(name, password, name))
-    secret = secrets.token_urlsafe(24)
     try:
-        clouds.put(
-            tenant.cloud, clouds.credential_entry(_signed_in(tenant, draft, secret, access_rules), secret)
-        )
+        for entry, made in _signed_in(tenant, draft, wanted).items():
+            clouds.put(entry, made)
     finally:
         clouds.put(draft, None)
 
 
-def _signed_in(
-    tenant: Tenant, draft: str, secret: str, access_rules: Sequence[Mapping[str, str]] | None
-) -> str:
-    """Return the ID of a new credential, which replaces all older ones.
+def _signed_in(tenant: Tenant, draft: str, wanted: Mapping[str, Rules | None]) -> dict[str, dict[str, Any]]:
+    """Return the entries of new credentials, which replace all older ones.
 
     Keystone revokes by whole seconds, so it refuses a token of the second in which the password was changed,
     and under load it may not see a role that was given just before: sign in anew until it does.
@@ -154,7 +156,7 @@ def _signed_in(
     while True:
         try:
             with clouds.connect(draft) as connection:
-                return _replaced(connection, tenant, secret, access_rules)
+                return _replaced(connection, tenant, wanted)
         except HttpException as error:
             late = error.status_code == 401 or "Could not find role assignment" in str(error)
             if not late or time.monotonic() > end:
@@ -163,14 +165,15 @@ def _signed_in(
 
 
 def _replaced(
-    connection: "Connection",
-    tenant: Tenant,
-    secret: str,
-    access_rules: Sequence[Mapping[str, str]] | None,
-) -> str:
+    connection: "Connection", tenant: Tenant, wanted: Mapping[str, Rules | None]
+) -> dict[str, dict[str, Any]]:
     identity = clouds.identity(connection)
     for old in list(identity.application_credentials(tenant.user_id)):
         identity.delete_application_credential(tenant.user_id, old)
-    rules = {} if access_rules is None else {"access_rules": list(access_rules)}
-    made = identity.create_application_credential(tenant.user_id, tenant.cloud, secret=secret, **rules)
-    return str(made.id)
+    entries = dict[str, dict[str, Any]]()
+    for entry, access_rules in wanted.items():
+        secret = secrets.token_urlsafe(24)
+        rules = {} if access_rules is None else {"access_rules": list(access_rules)}
+        made = identity.create_application_credential(tenant.user_id, entry, secret=secret, **rules)
+        entries[entry] = clouds.credential_entry(str(made.id), secret)
+    return entries
