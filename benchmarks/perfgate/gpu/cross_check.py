@@ -43,7 +43,7 @@ def held(gpu: Gpu, mib: int) -> dict[str, Any]:
         start_new_session=True,
     )
     allocator = [float(part) for part in cast("IO[str]", holder.stdout).readline().split()]
-    sample = take(gpu, holder.pid)
+    sample = take(gpu, (holder.pid,))
     found = {
         "asked_mib": mib,
         "allocator_allocated_reserved": allocator,

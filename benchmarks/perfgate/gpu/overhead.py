@@ -71,7 +71,7 @@ def main() -> None:
     gpu, found = open_gpu(), []
     began = time.perf_counter()
     for _ in range(50):
-        take(gpu, 1)
+        take(gpu, (1,))
     found.append({"one_sample_ms": (time.perf_counter() - began) * 20})
     for name in sys.argv[3:]:
         with tempfile.TemporaryDirectory() as scratch:

@@ -240,3 +240,4 @@ def test_the_worker_sees_this_package_and_the_checkout_only(tmp_path: Path) -> N
         assert os.listdir(folder) == ["shadow_perfgate"]  # noqa: PTH208 - names, not paths
         assert process.environment([folder], {})["PYTHONPATH"].startswith(folder)
     assert process.interpreter("venv/bin/python", tmp_path) == str(tmp_path / "venv/bin/python")
+    assert process.interpreter("python3.12", tmp_path) == "python3.12"

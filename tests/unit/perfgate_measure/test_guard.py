@@ -1,7 +1,9 @@
 """The guard tells what a GPU is, whether it is free and whether it slowed down; unknown is never zero."""
 
 import re
+import subprocess
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from shadow_perfgate.errors import EnvironmentFaultError
 from shadow_perfgate.guard import dirty, fingerprint, throttle
 from shadow_perfgate.guard.nvml import Gpu, NvmlMissingError, open_gpu
-from shadow_perfgate.measure.sampler import split, take
+from shadow_perfgate.measure.sampler import Sampler, split, take
 
 
 def test_the_fingerprint_names_the_class_and_no_serial(nvml: Any) -> None:
@@ -173,6 +175,22 @@ def test_own_and_foreign_processes_are_told_apart() -> None:
 
 def test_a_sample_keeps_unknown_apart_from_zero(nvml: Any) -> None:
     nvml.used_mib, nvml.refused = 782.8125, {"PowerUsage", "TotalEnergyConsumption"}
-    sample = take(Gpu(nvml, "gpu0"), 0)
+    sample = take(Gpu(nvml, "gpu0"), (1,))
     assert (sample.device_mib, sample.power_w, sample.energy_j) == (782.8125, None, None)
     assert (sample.clock_mhz, sample.events, sample.process_mib) == (1980.0, 0, None)
+
+
+def test_samples_tell_the_groups_processes_from_foreign_ones(nvml: Any) -> None:
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as child:
+        nvml.compute = {child.pid: 500.0}
+        with Sampler(Gpu(nvml, "gpu0"), child.pid) as sampler:
+            while len(sampler.samples) < 12:
+                threading.Event().wait(0.01)
+            nvml.compute = {child.pid: 500.0, 4194304: 10.0}
+            seen = len(sampler.samples)
+            while len(sampler.samples) < seen + 2:
+                threading.Event().wait(0.01)
+        child.kill()
+    assert sampler.samples[0].process_mib == 500.0
+    assert sampler.samples[-1].foreign == (4194304,)
+    assert not any(sample.foreign for sample in sampler.samples[:seen])

@@ -53,7 +53,7 @@ def test_the_component_is_a_job_of_gitlab(undecided: str, allowed: object) -> No
     assert job.name == "speed"
     assert plain["speed"]["tags"] == ["gpu", "one"]
     assert plain[plain["speed"]["extends"]]["allow_failure"] == allowed
-    assert plain["speed"]["script"][1].startswith('shadow-perfgate gate --config "perfgate.toml"')
+    assert plain["speed"]["script"][-1].startswith('shadow-perfgate gate --config "perfgate.toml"')
 
 
 def test_the_examples_pipeline_is_the_articles_and_the_gate() -> None:

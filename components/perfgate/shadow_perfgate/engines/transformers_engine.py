@@ -56,7 +56,14 @@ class TransformersEngine:
         return replies
 
     def _one(self, batch: Sequence[Request]) -> list[Reply]:
-        prompt = self._torch.tensor([self._ids(request) for request in batch], device=self._model.device)
+        rows_of_ids = [self._ids(request) for request in batch]
+        lengths = {len(ids) for ids in rows_of_ids}
+        if len(lengths) > 1:
+            raise ValueError(
+                f"prompts of a batch have {min(lengths)} to {max(lengths)} tokens, expected equal lengths; "
+                "set input_tokens, to which prompts are cut or repeated, or batch = 1"
+            )
+        prompt = self._torch.tensor(rows_of_ids, device=self._model.device)
         sent = time.monotonic_ns()
         times: list[int] = []
         steps: list[list[int]] = []

@@ -46,7 +46,7 @@ def plan(table: Mapping[str, object], faults: Faults, where: str, folder: Path) 
     tolerance = _tolerance(table, faults, where)
     options = _options(table, engine, faults, where)
     preload = _preload(table, faults, where)
-    _quiet(texts, faults, where)
+    _quiet(texts, numbers, faults, where)
     found = prompts.load(texts["prompts"] or "decode-heavy", folder, faults, f"{where}.prompts")
     if len(faults.found) > before or found is None:
         return None
@@ -154,11 +154,10 @@ def _argv(options: Mapping[str, object], faults: Faults, where: str) -> None:
             )
 
 
-def _quiet(texts: Mapping[str, str], faults: Faults, where: str) -> None:
-    if texts["quiet"] and texts["quiet"] not in QUIET:
-        faults.add(
-            f"{where}.quiet",
-            texts["quiet"],
-            f"one of {', '.join(QUIET)}",
-            "see the quiet modes in the manual",
-        )
+def _quiet(texts: Mapping[str, str], numbers: Mapping[str, int], faults: Faults, where: str) -> None:
+    quiet = texts["quiet"]
+    if quiet and quiet not in QUIET:
+        faults.add(f"{where}.quiet", quiet, f"one of {', '.join(QUIET)}", "see the quiet modes in the manual")
+    elif quiet not in {"", "eager"} and not numbers["input_tokens"]:
+        need = f"a prompt length with quiet = {quiet!r}: what is captured has one shape"
+        faults.add(f"{where}.input_tokens", 0, need, "set it, for example to 64; prompts are cut or repeated")

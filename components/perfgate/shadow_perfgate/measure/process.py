@@ -142,5 +142,5 @@ def members(group: int) -> tuple[int, ...]:
 
 
 def interpreter(configured: str, checkout: Path) -> str:
-    """Return the Python of the measured code: the configured one within the checkout, or the tool's own."""
-    return str(checkout / configured) if configured else sys.executable
+    """Return the Python of the measured code: a path in the checkout, a name on PATH, or the tool's own."""
+    return str(checkout / configured) if "/" in configured else configured or sys.executable
