@@ -133,8 +133,9 @@ def caddyfile(settings: ControllerSettings) -> str:
     host = urlsplit(settings.url).netloc
     email = f"\temail {settings.acme_email}\n" if settings.acme_email else ""
     own = "\ttls /etc/caddy/certificate.pem /etc/caddy/key.pem\n" if settings.tls == "certificate" else ""
+    # A little over GitHub's largest payload, so that the service itself says what is wrong with a larger one.
     return (
         f"{{\n\tadmin off\n{email}}}\n\n{host} {{\n{own}"
-        "\trequest_body {\n\t\tmax_size 25MB\n\t}\n"
+        "\trequest_body {\n\t\tmax_size 26MiB\n\t}\n"
         f"\treverse_proxy 127.0.0.1:{settings.port}\n}}\n"
     )
