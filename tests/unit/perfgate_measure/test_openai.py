@@ -19,8 +19,11 @@ class Handler(BaseHTTPRequestHandler):
     """Streams four chunks, the second of two tokens, and the usage; `server.mode` chooses a fault."""
 
     def do_GET(self) -> None:
+        server: Any = self.server
         self.send_response(200)
         self.end_headers()
+        if self.path == "/metrics":
+            self.wfile.write(server.metrics.encode())
 
     def do_POST(self) -> None:
         server: Any = self.server
@@ -51,7 +54,7 @@ SCRIPT = [chat(""), chat("one"), chat(" two three"), chat(" four"), chat(" five"
 @pytest.fixture
 def server() -> Iterator[Any]:
     made: Any = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made.seen, made.script, made.mode = [], SCRIPT, ""
+    made.seen, made.script, made.mode, made.metrics = [], SCRIPT, "", ""
     thread = threading.Thread(target=made.serve_forever)
     thread.start()
     yield made
@@ -151,3 +154,34 @@ def test_reasoning_counts_as_output_and_comments_are_skipped() -> None:
         b"data: [DONE]\n",
     ]
     assert [delta(event) for event in events(iter(lines))] == ["hm"]
+
+
+VLLM_METRICS = """
+vllm:cache_config_info{block_size="16",num_gpu_blocks="20865",cache_dtype="auto"} 1.0
+vllm:num_preemptions_total{engine="0",model_name="tiny"} 2.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "figures"),
+    [
+        ("", {}),
+        ("# HELP x\nhttp_requests_total 7\n", {}),
+        (
+            VLLM_METRICS,
+            {"kv_cache_tokens": 333840.0, "preemptions": 2.0},
+        ),
+        ('vllm:cache_config_info{block_size="16",num_gpu_blocks="None"} 1.0\n', {}),
+        ('sglang:max_total_num_tokens{model_name="tiny"} 12345.0\n', {"kv_cache_tokens": 12345.0}),
+    ],
+)
+def test_the_servers_own_metrics_tell_the_size_of_its_cache(
+    server: Any, text: str, figures: dict[str, float]
+) -> None:
+    server.metrics = text
+    assert engine(server).figures() == figures
+
+
+def test_a_server_without_metrics_tells_nothing() -> None:
+    options = {"url": "http://127.0.0.1:9/v1"}
+    assert OpenAiEngine(EngineSettings(options, 1, 0, "eager")).figures() == {}

@@ -55,6 +55,10 @@ class Engine(Protocol):
         """Answer all requests, `batch` at a time, and call `after_batch` when none is in flight."""
         ...
 
+    def figures(self) -> dict[str, float]:
+        """Return what only the engine knows, by canonical metric, after the timed passes."""
+        ...
+
     def notes(self) -> tuple[str, ...]:
         """Return what a reader of the figures should know about this engine's way of measuring."""
         ...

@@ -54,6 +54,10 @@ class CallableEngine:
             reason = f"{type(error).__name__}: {error}"
             return [Reply(sent, done_ns=time.monotonic_ns(), error=reason) for _ in batch]
 
+    def figures(self) -> dict[str, float]:
+        """Return nothing: a callable tells no figures of its own."""
+        return {}
+
     def notes(self) -> tuple[str, ...]:
         """Return a hint when tokens cannot be told apart."""
         if self._streams:

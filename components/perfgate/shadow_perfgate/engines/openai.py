@@ -7,6 +7,7 @@ every run and stopped after it.
 
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -112,6 +113,20 @@ class OpenAiEngine:
         key = os.environ.get(name, "") if name else ""
         return {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
 
+    def figures(self) -> dict[str, float]:
+        """Return the KV cache's size and the preemptions where the server's /metrics tells them.
+
+        Servers that take all VRAM at the start show a memory regression as fewer tokens in the cache.
+        """
+        try:
+            connection = self._connect(timeout=5)
+            connection.request("GET", "/metrics", headers=self._headers())
+            response = connection.getresponse()
+            text = response.read().decode("utf-8", "replace") if response.status == 200 else ""
+        except (OSError, HTTPException):
+            return {}
+        return told_by_metrics(text)
+
     def notes(self) -> tuple[str, ...]:
         """Say how tokens were counted and timed."""
         if self._counted:
@@ -130,6 +145,23 @@ class OpenAiEngine:
         except subprocess.TimeoutExpired:
             self._server.kill()
             self._server.wait()
+
+
+def told_by_metrics(text: str) -> dict[str, float]:
+    """Return what vLLM's or SGLang's metrics say; of other servers nothing is known."""
+    found: dict[str, float] = {}
+    for line in text.splitlines():
+        name, _, rest = line.partition("{")
+        value = line.rpartition(" ")[2]
+        if name == "vllm:cache_config_info":
+            labels = dict(re.findall(r'(\w+)="([^"]*)"', rest))
+            if labels.get("num_gpu_blocks", "").isdecimal() and labels.get("block_size", "").isdecimal():
+                found["kv_cache_tokens"] = float(labels["num_gpu_blocks"]) * float(labels["block_size"])
+        elif name == "sglang:max_total_num_tokens":
+            found["kv_cache_tokens"] = float(value)
+        elif name == "vllm:num_preemptions_total":
+            found["preemptions"] = found.get("preemptions", 0.0) + float(value)
+    return found
 
 
 def events(lines: Iterator[bytes] | HTTPResponse) -> Iterator[dict[str, Any]]:

@@ -84,6 +84,13 @@ class TransformersEngine:
         wanted = request.input_tokens or len(found)
         return (found * (wanted // len(found) + 1))[:wanted]
 
+    def figures(self) -> dict[str, float]:
+        """Return the size of the weights on the GPU."""
+        if self._model.device.type != "cuda":
+            return {}
+        tensors = (*self._model.parameters(), *self._model.buffers())
+        return {"model_weights": sum(tensor.nbytes for tensor in tensors) / 2**20}
+
     def notes(self) -> tuple[str, ...]:
         """Say so when the quiet mode asked for has no effect on this device."""
         if self._settings.quiet == "graphs" and isinstance(self._decoder, EagerDecoder):

@@ -19,7 +19,14 @@ def spread(runs: Sequence[Run], metric: str) -> float | None:
 
 def notes(plan: Plan, runs: Sequence[Run], warmups: Sequence[WarmUp]) -> tuple[str, ...]:
     """Return the noise found and what lowers it."""
-    return (*_bound(plan, runs), *_noise(runs), *_warmth(plan, warmups))
+    return (*_done(plan), *_bound(plan, runs), *_noise(runs), *_warmth(plan, warmups))
+
+
+def _done(plan: Plan) -> list[str]:
+    modes = {"graphs": "captured CUDA graphs", "compile": "torch.compile"}
+    done = [modes[plan.quiet]] if plan.quiet in modes and plan.engine == "transformers" else []
+    done += [f"pinned to {plan.cores} cores"] if plan.cores else []
+    return [f"quietened by {' and '.join(done)}"] if done else []
 
 
 def _bound(plan: Plan, runs: Sequence[Run]) -> list[str]:

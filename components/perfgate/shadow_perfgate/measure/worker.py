@@ -61,6 +61,7 @@ class Worker:
         with quiet.collector_off():
             passes = [self.one_pass() for _ in range(self.plan.passes)]
         found |= summary(passes) | {"warmup": asdict(warmup), "peaks": self.probe.peaks()}
+        found["metrics"] |= self.engine.figures()
         found["kernel"] = self.kernel_share() if self.plan.gpu_time else None
         # What loading left behind is frozen, so that collecting after every batch is quick.
         with quiet.collector_off():
