@@ -92,7 +92,7 @@ def test_c09_without_a_baseline_pairs_decide(project: Project) -> None:
     project.change(12.5)
     result = project.on_request()
     assert result.code == 0
-    assert "no baseline for fingerprint" in result.output
+    assert "no baseline: no sessions of main are stored" in result.output
     assert "interleaved with the merge-base on this machine, looks after 6 pairs" in result.output
 
 
@@ -228,6 +228,39 @@ def test_a_token_that_may_not_comment_changes_nothing(project: Project) -> None:
     result = project.on_request("--comment")
     assert result.code == 1
     assert "no comment: PERFGATE_GITLAB_TOKEN is not set" in result.output
+
+
+def test_the_change_that_brings_the_gate_is_not_blocked(project: Project) -> None:
+    git(project.folder, "checkout", "-q", "-b", "feature")
+    git(project.folder, "branch", "-q", "-D", "main")
+    git(project.folder, "rm", "-q", "--cached", "perfgate.toml")
+    git(project.folder, "commit", "-q", "-m", "without the gate")
+    git(project.folder, "branch", "-q", "main")
+    project.commit(12.5)
+    result = project.on_request()
+    assert result.code == 0
+    assert "has no perfgate.toml: this change brings the gate" in result.output
+
+
+def test_without_git_the_gate_says_so(project: Project, tmp_path: Path) -> None:
+    result = project.on_request(PATH=str(tmp_path))
+    assert result.code == 2
+    assert "the gate needs git in the job's image" in result.output
+
+
+def test_outside_of_a_repository_the_gate_says_so(gate: Any) -> None:
+    gate.text("perfgate.toml", CONFIG.format(store="x", python=sys.executable))
+    result = gate("gate", GIT_CEILING_DIRECTORIES=str(gate.folder.parent))
+    assert result.code == 2
+    assert "run the gate in a checkout" in result.output
+
+
+def test_a_removed_workload_is_told(project: Project) -> None:
+    git(project.folder, "checkout", "-q", "-b", "feature")
+    config = project.folder / "perfgate.toml"
+    config.write_text(config.read_text().replace('name = "decode"', 'name = "other"'), encoding="utf-8")
+    project.commit(12.5)
+    assert "workload 'decode' is no longer measured" in project.on_request().output
 
 
 def test_no_configuration_says_how_to_get_one(gate: Any) -> None:

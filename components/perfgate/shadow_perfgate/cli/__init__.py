@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+import traceback
 
 import click
 
@@ -20,6 +21,9 @@ COMMANDS: dict[str, str] = {
     "metrics": "metrics",
 }
 """Sub-command → module below `shadow_perfgate.cli` whose `command` it is."""
+
+_INTERNAL = 2
+_INTERRUPTED = 130
 
 
 class LazyGroup(click.Group):
@@ -52,8 +56,19 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; a fault that has a place and a remedy is printed without a traceback."""
     try:
-        cli(prog_name="shadow-perfgate")
+        sys.exit(cli(prog_name="shadow-perfgate", standalone_mode=False))
     except PerfgateError as error:
         for fault in error.faults:
             click.echo(f"error: {fault}", err=True)
         sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(_INTERRUPTED)
+    except Exception:  # noqa: BLE001 - Python would end with 1, which means a regression
+        traceback.print_exc()
+        click.echo(
+            "error: this is a fault of shadow-perfgate itself; it says nothing about the change", err=True
+        )
+        sys.exit(_INTERNAL)

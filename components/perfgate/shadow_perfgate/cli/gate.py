@@ -63,8 +63,10 @@ def _decide(config: "Config", job: "Job", base: str, only: tuple[str, ...], repo
     from shadow_perfgate.report import files, terminal  # noqa: PLC0415
 
     root = workspace.repository_of(config.path.resolve().parent)
+    workspace.read_plans(config, only)
+    workspace.ensure_repository(root)
     known = base or _forge_base(root, job)
-    way = ancestry.of(root, "HEAD", job.target or config.main, known)
+    way = workspace.usable(ancestry.of(root, "HEAD", job.target or config.main, known), root, config)
     with workspace.measurers(config, root, way.merge_base, only) as found:
         setting = _setting(config, job, root, way)
         decision = gate(dict(found), setting)

@@ -5,9 +5,10 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shadow_perfgate.baseline.git import line
+from shadow_perfgate.baseline.ancestry import Ancestry
+from shadow_perfgate.baseline.git import GitError, git, line
 from shadow_perfgate.config import Config
-from shadow_perfgate.errors import Faults, InputError
+from shadow_perfgate.errors import Faults, InputError, StoreError
 from shadow_perfgate.measure import checkout
 from shadow_perfgate.measure.launch import Launchers
 from shadow_perfgate.measure.local import LocalMeasurer
@@ -92,6 +93,30 @@ def read_plans(config: Config, only: tuple[str, ...] = ()) -> list[Plan]:
 def repository_of(folder: Path) -> Path:
     """Return the top of the git repository that `folder` lies in, or the folder itself."""
     return Path(line(folder, "rev-parse", "--show-toplevel") or folder)
+
+
+def ensure_repository(folder: Path) -> None:
+    """Raise `InputError` when git is missing or refuses `folder`: there is nothing to compare with."""
+    try:
+        git(folder, "rev-parse", "--git-dir")
+    except GitError as error:
+        said = error.stderr.strip().splitlines()[:1]
+        raise InputError(f"{folder}: git refuses it: {' '.join(said)}; run the gate in a checkout") from None
+    except StoreError as error:
+        raise InputError(f"{error}; the gate needs git in the job's image") from None
+
+
+def usable(way: Ancestry, repository: Path, config: Config) -> Ancestry:
+    """Return `way`, or one without a base when the base has no configuration: it cannot be measured."""
+    if not way.merge_base:
+        return way
+    fetch(repository, way.merge_base)
+    path = config.path.resolve().relative_to(repository.resolve()).as_posix()
+    if line(repository, "cat-file", "-t", f"{way.merge_base}:{path}"):
+        return way
+    known = bool(line(repository, "cat-file", "-t", way.merge_base))
+    why = f"the merge-base {way.merge_base[:12]} has no {path}: this change brings the gate"
+    return Ancestry("", way.commits, why) if known else way
 
 
 def fetch(repository: Path, commit: str) -> None:

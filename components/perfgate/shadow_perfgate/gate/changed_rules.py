@@ -20,10 +20,13 @@ def changed_rules(repository: Path, base: str, config: Config) -> list[str]:
     if not text:
         return []
     try:
-        before = parse(tomllib.loads(text), config.path).rules
+        before = parse(tomllib.loads(text), config.path)
     except (PerfgateError, tomllib.TOMLDecodeError):
         return ["base's perfgate.toml could not be read, so its limits were not compared"]
-    return [f"{change} in this change" for change in _changes(before, config.rules)]
+    return [
+        f"{change} in this change"
+        for change in (*_changes(before.rules, config.rules), *_workloads(before, config))
+    ]
 
 
 def _changes(before: Rules, after: Rules) -> Iterator[str]:
@@ -36,6 +39,13 @@ def _changes(before: Rules, after: Rules) -> Iterator[str]:
             yield f"waiver added: {_waived(waiver)}"
     if before.check_output and not after.check_output:
         yield "the output check was switched off"
+
+
+def _workloads(before: Config, after: Config) -> Iterator[str]:
+    old, new = ([str(table.get("name", "")) for table in config.workloads] for config in (before, after))
+    for name in old:
+        if name not in new:
+            yield f"workload {name!r} is no longer measured: removed"
 
 
 def _said(threshold: Threshold | None) -> str:

@@ -5,7 +5,7 @@ from datetime import date, datetime
 
 from shadow_perfgate.baseline.ancestry import Ancestry
 from shadow_perfgate.baseline.choose import Baseline, choose
-from shadow_perfgate.baseline.sessions import Key
+from shadow_perfgate.baseline.sessions import Key, branch_prefix, entries
 from shadow_perfgate.baseline.store import Store
 from shadow_perfgate.ci import Job
 from shadow_perfgate.config import Config
@@ -94,13 +94,25 @@ def _safely(name: str, measurer: Labelled, setting: Setting) -> WorkloadDecision
 def _one(name: str, measurer: Labelled, setting: Setting) -> WorkloadDecision:
     stored, notice = None, Finding("stored", None, "stored_runs is 0: not compared with the stored baseline")
     if setting.config.stored_runs:
-        stored, notice = _stored(measurer, setting)
+        empty = _nothing_stored(setting) if setting.has_base else None
+        stored, notice = (None, empty) if empty else _stored(measurer, setting)
     if stored is not None and (stored.verdict is Verdict.PASS or not setting.has_base):
         return _with(stored, notice)
     if setting.has_base:
         rules = setting.config.rules
         return _with(decide_interleaved(name, measurer, rules, setting.today, setting.progress), notice)
     return missing_baseline(name, notice.message, setting.config)
+
+
+def _nothing_stored(setting: Setting) -> Finding | None:
+    """Return a notice when there is nothing to measure the candidate for: pairs decide anyway."""
+    prefix = branch_prefix(setting.project, setting.config.main)
+    try:
+        if entries(setting.store, prefix):
+            return None
+    except StoreError as error:
+        return Finding("store", None, f"{error}; went on without the stored baseline")
+    return Finding("no-baseline", None, f"no baseline: no sessions of {setting.config.main} are stored")
 
 
 def _stored(measurer: Labelled, setting: Setting) -> tuple[WorkloadDecision | None, Finding]:
