@@ -1,7 +1,9 @@
 """Real fresh processes on the CPU: engines, both ways of starting, faults and leftovers."""
 
 import os
+import socket
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -180,6 +182,43 @@ def test_a_command_without_figures_is_refused(
 def test_a_command_that_is_not_there_is_named(planned: Planned, tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match="'no-such-program' cannot be started"):
         measured(planned(engine="command", command={"argv": ["no-such-program"]}), tmp_path)
+
+
+SERVER = """
+import json, os, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def do_POST(self):
+        self.send_response(200)
+        self.end_headers()
+        for word in ("one", "two", "three"):
+            event = {"choices": [{"delta": {"content": word}}]}
+            self.wfile.write(f"data: {json.dumps(event)}\\n\\n".encode())
+
+open("pids", "a").write(f"{os.getpid()} ")
+ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_a_server_is_started_afresh_for_every_run_and_stopped_after_it(
+    planned: Planned, tmp_path: Path
+) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    (tmp_path / "server.py").write_text(SERVER, encoding="utf-8")
+    options = {"url": f"http://127.0.0.1:{port}/v1", "server": [sys.executable, "server.py", str(port)]}
+    session = LocalMeasurer(planned(engine="openai", openai=options), tmp_path).candidate(2, ignore)
+    assert [run.metrics["output_tokens"] for run in session.runs] == [24, 24]
+    assert session.runs[0].output_digest == session.runs[1].output_digest != ""
+    pids = (tmp_path / "pids").read_text(encoding="utf-8").split()
+    assert len(set(pids)) == 2
+    assert not [pid for pid in pids if running(int(pid))]
 
 
 def test_pairs_are_interleaved_over_both_checkouts(planned: Planned, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from math import isfinite
 
 from shadow_perfgate.errors import Faults
 from shadow_perfgate.imports.node import Node
+from shadow_perfgate.measure.figures import thinned
 from shadow_perfgate.metrics import CANONICAL
 from shadow_perfgate.model import Kind, MetricSpec, Run, Session, Workload
 
@@ -30,7 +31,8 @@ def session(
     faults.raise_if_any()
     kept = {name: value for name, value in metrics.items() if _supported(name, requests)}
     specs = tuple((own or {}).get(name) or replace(CANONICAL[name], definition=tool) for name in kept)
-    run = Run(metrics=kept, requests=requests, samples=samples or {})
+    thin = {kind: thinned(values) for kind, values in (samples or {}).items()}
+    run = Run(metrics=kept, requests=requests, samples=thin)
     return Session(
         workload=replace(workload, engine=f"import:{tool}"),
         runs=(run,),
