@@ -177,11 +177,8 @@ class Laws(RuleBasedStateMachine):
         if machine.server.status is not ServerStatus.ACTIVE or (phase == "ended" and machine.job):
             return
         if phase == "ended":
-            self._stop_runner(machine)
+            machine.ended = True
         self.world.handle(ev.VmReported(machine.server.name, phase, "ok" if ok else "failed", "planted"))
-
-    def _stop_runner(self, machine: Machine) -> None:
-        machine.ended = True
 
     @precondition(lambda self: self.world.machines)
     @rule(data=st.data(), heard=st.booleans())

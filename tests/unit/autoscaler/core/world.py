@@ -81,6 +81,7 @@ class World:
             dict(state.jobs), dict(state.vms), dict(state.pools), dict(state.suspects), dict(state.alarms),
             state.quota, state.counters,
         )  # fmt: skip
+        self.handle(ev.Resumed())
         rows, self.pending = self.pending, []
         for intent in rows:
             match intent:
@@ -262,9 +263,7 @@ class World:
     ) -> JobFacts:
         """A job is queued at a forge."""
         key = JobKey(forge, project, 5000 + self.number(), attempt)
-        facts = JobFacts(
-            key, JobStatus.QUEUED, name, labels, run_id, self.now, ref=ref, fork=fork
-        )  # fmt: skip
+        facts = JobFacts(key, JobStatus.QUEUED, name, labels, run_id, self.now, ref=ref, fork=fork)
         self.jobs[key] = facts
         return facts
 
