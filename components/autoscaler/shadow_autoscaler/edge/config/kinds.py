@@ -16,7 +16,8 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 class Section(BaseModel):
     """A part of the file: immutable, and no key is ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    # Built when first used: a function on AWS builds the whole once and not each section besides.
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True)
 
 
 def seconds(value: object) -> object:

@@ -48,8 +48,8 @@ def load(file: Path, *, files: bool = True) -> Config:
 def parse(text: str, *, source: str = "configuration", folder: Path | None = None) -> Config:
     """Read a configuration from its text; templates are looked for in `folder`, or not at all."""
     raw = _document(text, source)
-    parts = _parts(raw)
     config, faults = _validated(raw)
+    parts = _parts(raw) if config is None else _parts_of(config)
     faults += list(crossed(parts))
     if folder is not None:
         faults += list(templates(parts.pools, folder))
@@ -79,6 +79,18 @@ def _validated(raw: dict[str, Any]) -> tuple[Config | None, list[Fault]]:
         return Config.model_validate(raw), []
     except ValidationError as error:
         return None, [from_pydantic(details, Config) for details in error.errors(include_url=False)]
+
+
+def _parts_of(config: Config) -> Parts:
+    forges = {"github": config.github, "gitlab": config.gitlab}
+    return Parts(
+        present=frozenset(name for name, section in forges.items() if section is not None),
+        pools=list(enumerate(config.pools)),
+        github=config.github,
+        gitlab=config.gitlab,
+        store=config.store,
+        secrets=config.secrets,
+    )
 
 
 def _parts(raw: dict[str, Any]) -> Parts:
