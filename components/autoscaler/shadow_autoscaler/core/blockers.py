@@ -14,7 +14,10 @@ CONFIRMED_S = 600.0
 
 def clock(at: float) -> str:
     """Return a time for people."""
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    try:
+        return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (ValueError, OverflowError, OSError):
+        return "a time that no calendar has"
 
 
 def pool_block(draft: Draft, pool: Pool) -> str:

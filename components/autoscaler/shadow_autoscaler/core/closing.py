@@ -163,7 +163,7 @@ def on_deregister_failed(draft: Draft, event: DeregisterFailed) -> None:
 def on_delete_failed(draft: Draft, event: DeleteFailed) -> None:
     """The delete call failed; it is sent again later."""
     vm = draft.vm(event.vm)
-    if vm is None or vm.phase is not Phase.DELETING:
+    if vm is None or vm.phase is not Phase.DELETING or event.server_id not in {"", vm.server_id}:
         return
     wait = event.failure.retry_after_s or backoff(vm.deletes)
     draft.put_vm(replace(vm, retry_at=draft.now + wait))

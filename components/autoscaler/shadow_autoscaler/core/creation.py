@@ -11,12 +11,13 @@
 
 from dataclasses import replace
 
+from shadow_autoscaler.core import sweep
 from shadow_autoscaler.core.breaker import boot_failed, break_pool, charge, pause, unpause
 from shadow_autoscaler.core.closing import backoff, close, delete, end, gone
 from shadow_autoscaler.core.draft import Draft
 from shadow_autoscaler.core.events import CreateFailed, CreateSent
 from shadow_autoscaler.core.faults import Failure, FailureKind
-from shadow_autoscaler.core.intents import CreateServer, DeleteServer
+from shadow_autoscaler.core.intents import CreateServer
 from shadow_autoscaler.core.ladder import cool_down
 from shadow_autoscaler.core.machines import Cause, Market, Phase, Server, Vm
 
@@ -34,8 +35,7 @@ def on_sent(draft: Draft, event: CreateSent) -> None:
 def record(draft: Draft, vm: Vm, server: Server) -> Vm | None:
     """Take in that a server exists for the VM; None where it is one too many and is being deleted."""
     if vm.phase is Phase.GONE or vm.server_id not in {"", server.server_id}:
-        draft.emit(DeleteServer(vm.name, server.server_id))
-        draft.note(vm.name, f"server {server.server_id} is one too many")
+        sweep.surplus_server(draft, vm, server)
         return None
     if vm.server_id:
         return vm

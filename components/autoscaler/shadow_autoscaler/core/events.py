@@ -126,6 +126,8 @@ class ServerGone:
     """The cloud answers 404 for the VM's server."""
 
     vm: str
+    server_id: str = ""
+    """Which server is gone: it may be one too many, whose deletion says nothing about the VM's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,8 @@ class DeleteFailed:
 
     vm: str
     failure: Failure
+    server_id: str = ""
+    """Which server is still there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,18 +22,27 @@ SYSTEM_FAILURES = frozenset({"runner_system_failure", "stuck_or_timeout_failure"
 NOTICE_SLACK_S = 120.0
 """How long before the announced end a failure is laid to it: runners are stopped a little earlier."""
 
+NOTICE_MOST_S = 86_400.0
+"""How far from now an announced end can lie; the time comes from the VM, whose clock may be wrong."""
+
 
 def on_notice(draft: Draft, event: ReclaimNoticed) -> None:
     """The VM will be taken: a busy one works on as long as it can, any other is given up now."""
     vm = draft.vm(event.vm)
     if vm is None or not vm.live or vm.reclaim_at is not None:
         return
-    at = draft.now + draft.deployment.spot_notice_s if event.at is None else event.at
-    vm = draft.put_vm(replace(vm, reclaim_at=at))
+    vm = draft.put_vm(replace(vm, reclaim_at=_announced(draft, event.at)))
     draft.note(vm.name, "the cloud announces that it takes this VM")
     if vm.phase < Phase.BUSY:
         _spare_job(draft, vm)
         close(draft, vm, Cause.RECLAIMED, "reclaim announced before it had a job")
+
+
+def _announced(draft: Draft, at: float | None) -> float:
+    """Return when the VM is taken; what its clock cannot mean counts as not said."""
+    if at is None or not draft.now - NOTICE_MOST_S <= at <= draft.now + NOTICE_MOST_S:
+        return draft.now + draft.deployment.spot_notice_s
+    return at
 
 
 def lost(draft: Draft, vm: Vm, how: str) -> Vm:
@@ -122,7 +131,7 @@ def on_job_done(draft: Draft, job: Job, vm: Vm | None) -> Job:
 
 
 def _by_notice(draft: Draft, job: Job, vm: Vm) -> bool:
-    if vm.reclaim_at is None or vm.runner_ended_at is not None:
+    if vm.market is not Market.SPOT or vm.reclaim_at is None or vm.runner_ended_at is not None:
         return False
     ended = job.facts.finished_at or draft.now
     return ended >= vm.reclaim_at - NOTICE_SLACK_S or job.facts.failure_reason in SYSTEM_FAILURES

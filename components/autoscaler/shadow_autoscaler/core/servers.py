@@ -28,7 +28,7 @@ def on_created(draft: Draft, event: ServerCreated) -> None:
 def on_gone(draft: Draft, event: ServerGone) -> None:
     """The cloud answers 404: only this proves that a server is gone."""
     vm = draft.vm(event.vm)
-    if vm is None or not vm.server_id:
+    if vm is None or not vm.server_id or event.server_id not in {"", vm.server_id}:
         return
     if vm.phase < Phase.DELETING:
         vm = reclaim.lost(draft, vm, "the cloud does not know its server any more (404)")

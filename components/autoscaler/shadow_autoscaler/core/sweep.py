@@ -11,7 +11,7 @@ from shadow_autoscaler.core.events import LeftoverRemoved, LeftoversListed, Runn
 from shadow_autoscaler.core.intents import DeleteServer, RemoveLeftover, RemoveRunner
 from shadow_autoscaler.core.jobs import ForgeKind
 from shadow_autoscaler.core.leftovers import Leftover
-from shadow_autoscaler.core.machines import Server, ServerStatus
+from shadow_autoscaler.core.machines import Server, ServerStatus, Vm
 from shadow_autoscaler.core.names import ours, vm_of_runner
 from shadow_autoscaler.core.state import Suspect
 
@@ -29,6 +29,16 @@ def _twice(draft: Draft, what: str) -> bool:
         return False
     draft.suspects[what] = replace(known, since=draft.now)
     return True
+
+
+def surplus_server(draft: Draft, vm: Vm, server: Server) -> None:
+    """A second server of one VM goes at once; the next call, if one is needed, is `sweep_grace_s` away."""
+    what = f"server:{server.server_id}"
+    known = draft.suspect(what)
+    if known is None or draft.now - known.since >= draft.deployment.sweep_grace_s:
+        draft.suspects[what] = Suspect(what, draft.now)
+        draft.emit(DeleteServer(vm.name, server.server_id))
+        draft.note(vm.name, f"server {server.server_id} is one too many")
 
 
 def forget_listed(draft: Draft, prefix: str, still: set[str]) -> None:

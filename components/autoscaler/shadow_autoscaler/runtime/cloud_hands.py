@@ -58,7 +58,7 @@ class CloudHands:
         except PortError as error:
             return Later(patience(error.failure) or backoff(attempts), error.failure)
         if server is None:
-            return Done(ServerGone(intent.vm))
+            return Done(ServerGone(intent.vm, intent.server_id))
         return Done(ServersListed((server,), complete=False, asked_at=asked_at))
 
     def delete(self, intent: DeleteServer) -> Outcome:
@@ -68,8 +68,8 @@ class CloudHands:
         try:
             self.cloud.delete(intent.server_id)
         except PortError as error:
-            return Done(DeleteFailed(intent.vm, error.failure))
-        return Done(ServerGone(intent.vm) if self._gone(intent.server_id) else None)
+            return Done(DeleteFailed(intent.vm, error.failure, intent.server_id))
+        return Done(ServerGone(intent.vm, intent.server_id) if self._gone(intent.server_id) else None)
 
     def remove(self, intent: RemoveLeftover) -> Outcome:
         """Remove a port, volume or floating IP."""
