@@ -102,14 +102,24 @@ def test_a_workload_that_fails_says_how(planned: Planned, tmp_path: Path, code: 
 
 
 def test_a_process_that_takes_too_long_is_ended_with_its_children(planned: Planned, tmp_path: Path) -> None:
-    code = (
+    (tmp_path / "bench.py").write_text(
         "import os, subprocess, time\nchild = subprocess.Popen(['sleep', '600'])\n"
-        "open('pids', 'w').write(f'{os.getpid()} {child.pid}')\ntime.sleep(600)"
+        "open('told', 'w').write(f'{os.getpid()} {child.pid}')\nos.rename('told', 'pids')\ntime.sleep(600)",
+        encoding="utf-8",
     )
-    with pytest.raises(MeasureError, match=r"did not end within 2 s \(timeout_s\); raise the limit"):
-        measured(planned(**CALL, timeout_s=2), tmp_path, code)
-    for pid in (tmp_path / "pids").read_text(encoding="utf-8").split():
-        assert not running(int(pid))
+    plan = planned(**CALL)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    launchers = Launchers()
+    started = launchers.of(plan, tmp_path).start(plan, tmp_path, scratch)
+    pids = tmp_path / "pids"
+    while not pids.exists():
+        assert running(started.pid)
+    with pytest.raises(MeasureError, match=r"did not end within 0 s \(timeout_s\); raise the limit"):
+        started.wait(0.01)
+    started.end()
+    launchers.close()
+    assert not [pid for pid in pids.read_text(encoding="utf-8").split() if running(int(pid))]
 
 
 def running(pid: int) -> bool:

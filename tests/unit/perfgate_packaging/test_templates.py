@@ -128,3 +128,10 @@ def test_the_example_is_measured_on_a_machine_without_gpu(tmp_path: Path) -> Non
     assert {"itl_median", "ttft_median", "output_tps"} <= only["metrics"].keys()
     assert not any(name.startswith("peak_vram") for name in only["metrics"])
     assert only["output_digest"]
+
+
+@pytest.mark.parametrize("place", ["actions/perfgate", "examples/perfgate/.github"])
+def test_a_security_scanner_finds_nothing(place: str) -> None:
+    argv = [Path(sys.executable).with_name("zizmor"), "--offline", "--quiet", ROOT / place]
+    done = subprocess.run(list(map(str, argv)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
