@@ -132,9 +132,12 @@ def running(pid: int) -> bool:
 
 
 def test_preloaded_packages_are_imported_once_and_every_run_is_a_process_of_its_own(
-    planned: Planned, tmp_path: Path
+    planned: Planned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "slow_package.py").write_text("open('imported', 'a').write('x')", encoding="utf-8")
+    installed = tmp_path / "installed"
+    installed.mkdir()
+    (installed / "slow_package.py").write_text("open('imported', 'a').write('x')", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(installed), prepend=os.pathsep)
     code = (
         "import os, slow_package\nopen('pids', 'a').write(f'{os.getpid()} ')\n"
         "def generate(prompts, n):\n    for _ in range(n):\n        yield [1 for _ in prompts]"
@@ -142,6 +145,17 @@ def test_preloaded_packages_are_imported_once_and_every_run_is_a_process_of_its_
     measured(planned(**CALL, preload=["slow_package"]), tmp_path, code, runs=3)
     assert (tmp_path / "imported").read_text(encoding="utf-8") == "x"
     assert len(set((tmp_path / "pids").read_text(encoding="utf-8").split())) == 3
+
+
+def test_preloading_shows_one_arm_no_modules_of_the_other(planned: Planned, tmp_path: Path) -> None:
+    for arm in ("base", "head"):
+        (tmp_path / arm).mkdir()
+        (tmp_path / arm / "bench.py").write_text("import only_here\n" + STREAMING, encoding="utf-8")
+    (tmp_path / "head" / "only_here.py").write_text("", encoding="utf-8")
+    measurer = LocalMeasurer(planned(**CALL, preload=["json"]), tmp_path / "head", tmp_path / "base")
+    measurer.candidate(1, ignore)
+    with pytest.raises(MeasureError, match=r"base \(base\): .*No module named 'only_here'"):
+        measurer.pairs(0, 1, ignore)
 
 
 def test_a_package_that_cannot_be_preloaded_is_named(planned: Planned, tmp_path: Path) -> None:

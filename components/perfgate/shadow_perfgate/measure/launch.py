@@ -118,8 +118,10 @@ def write(plan: Plan, scratch: Path) -> None:
 @contextmanager
 def preloaded(plan: Plan, checkout: Path, package: str) -> Generator[Fork]:
     """Yield a launcher whose server has imported `plan.preload` in the environment of `checkout`."""
+    # -P keeps this checkout off the path: the other arm's processes must not find its modules.
     argv = [
         process.interpreter(plan.python, checkout),
+        "-P",
         "-m",
         "shadow_perfgate.measure.preload",
         *plan.preload,
