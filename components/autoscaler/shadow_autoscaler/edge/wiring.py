@@ -83,6 +83,7 @@ def service(
         outside or world(base, templates, lambda: engine.read(_registrations)),
         owner or Identity().name,
         lease_s=lease_s,
+        resumes=base.config.queue is None,
     )
 
 

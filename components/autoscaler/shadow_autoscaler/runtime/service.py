@@ -54,7 +54,10 @@ class Service:
         *,
         workers: int = CLOUD_WORKERS,
         lease_s: float = LEASE_S,
+        resumes: bool = True,
     ) -> None:
+        # Where a queue stands before the state, nothing that VMs say is lost between two calls.
+        self._resumes = resumes
         self.engine, self.world = engine, world
         self.handover = Handover(engine.clock)
         self.hands = Hands(
@@ -116,7 +119,8 @@ class Service:
         return Worker(self.engine, self.outbox, lane, self.hands.carry_out)
 
     def _taken(self, rows: Sequence[Outgoing]) -> None:
-        self.engine.handle(Resumed())
+        if self._resumes:
+            self.engine.handle(Resumed())
         self.outbox.put(resume(self.engine, rows))
         self.look_now()
 

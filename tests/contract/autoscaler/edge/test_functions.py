@@ -153,3 +153,11 @@ def test_while_another_call_decides_nothing_is_lost(
     thread.join(30)
     assert tick.handler({}, Context())["held"]
     assert outside.faults.calls["cloud.create"] == 1
+
+
+def test_a_vm_s_times_do_not_begin_anew_with_each_call(cloud_of_amazon: Any, outside: Outside) -> None:
+    outside.hooks = outside.guests = False
+    deliver(outside, outside.queue(5001))
+    drain_queue(cloud_of_amazon)
+    tick.handler({}, Context())
+    assert turning.base_of().store.load().counters.resumed_at == 0.0
