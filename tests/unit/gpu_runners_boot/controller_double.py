@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
+from shadow_autoscaler.runtime import vm_events
+
 
 @dataclass(slots=True)
 class Double:
@@ -62,12 +64,21 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.double.tickets.add(self.headers["Authorization"])
         self.double.heard.append((self.path, body))
-        if not self.path.endswith("/config"):
-            return self._answer(204, b"")
+        *_, vm, verb = self.path.split("/")
+        if verb != "config":
+            return self._report(vm, verb, body)
         code, answer = self.double.config[0]
         if len(self.double.config) > 1:
             self.double.config.pop(0)
         return self._answer(code, json.dumps(answer).encode())
+
+    def _report(self, vm: str, verb: str, body: dict[str, Any]) -> None:
+        """Take what the autoscaler itself would take, and nothing else."""
+        try:
+            vm_events.event_of(vm, verb, json.dumps(body).encode())
+        except vm_events.UnreadableError as error:
+            return self._answer(400, str(error).encode())
+        return self._answer(204, b"")
 
     def _answer(self, code: int, body: bytes) -> None:
         self.send_response(code)

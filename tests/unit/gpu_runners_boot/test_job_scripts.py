@@ -140,15 +140,21 @@ def test_gitlab_gets_its_token_into_a_private_file(machine: Machine, controller:
     assert not any("glrt-1" in line or TICKET in line for line in [*machine.calls, *machine.console])
 
 
+AT = 1_796_040_000.0  # 2026-11-30T12:00:00Z
+
+
 @pytest.mark.parametrize(
-    ("pointer", "document"),
+    ("pointer", "document", "at"),
     [
-        ("/meta/spot_termination_time", {"meta": {"spot_termination_time": "2026-11-30T12:00:00Z"}}),
-        ("/spot/1/at~1time", {"spot": [{}, {"at/time": "2026-11-30T12:00:00Z"}]}),
+        ("/meta/spot_termination_time", {"meta": {"spot_termination_time": "2026-11-30T12:00:00Z"}}, AT),
+        ("/spot/1/at~1time", {"spot": [{}, {"at/time": "2026-11-30T13:00:00+01:00"}]}, AT),
+        ("/at", {"at": "2026-11-30 12:00:00"}, AT),
+        ("/at", {"at": 1_796_040_000}, AT),
+        ("/at", {"at": "soon"}, None),
     ],
 )
 def test_the_watcher_tells_the_notice(
-    controller: Double, tmp_path: Path, pointer: str, document: dict[str, Any]
+    controller: Double, tmp_path: Path, pointer: str, document: dict[str, Any], at: float | None
 ) -> None:
     controller.meta_data = {"uuid": "server-1", **document}
     script = Path(boot.__file__).parent / "controller.py"
@@ -161,7 +167,7 @@ def test_the_watcher_tells_the_notice(
         "SHADOW_ROOT": str(tmp_path),
     }
     subprocess.run([sys.executable, "-I", str(script), "watch"], env=environment, check=True, timeout=30)
-    assert [body["at"] for body in controller.bodies(f"/vm/v1/{VM}/reclaim")] == ["2026-11-30T12:00:00Z"]
+    assert [body["at"] for body in controller.bodies(f"/vm/v1/{VM}/reclaim")] == [at]
 
 
 def test_the_template_has_each_placeholder_and_no_token() -> None:

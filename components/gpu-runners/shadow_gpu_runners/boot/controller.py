@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -168,12 +169,25 @@ def _notice() -> str | None:
     return None
 
 
+def _seconds(notice: str) -> float | None:
+    """Return the announced end in seconds since 1970; None for a notice that names no time."""
+    try:
+        return float(notice)
+    except ValueError:
+        pass
+    try:
+        at = datetime.fromisoformat(notice.replace("Z", "+00:00").replace("z", "+00:00"))
+    except ValueError:
+        return None
+    return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()  # noqa: UP017 - Python 3.8 has no UTC
+
+
 def watch() -> int:
     """Look for a reclaim notice until there is one, then tell it until the controller has it."""
     interval = float(_setting("WATCH_INTERVAL_S", "5"))
     while True:
         found = _notice()
-        if found and _tell("reclaim", 1000, at=found):
+        if found and _tell("reclaim", 1000, at=_seconds(found)):
             return 0
         time.sleep(interval)
 
