@@ -2,7 +2,10 @@
 
 import json
 import subprocess
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 
 class EngineError(RuntimeError):
@@ -47,3 +50,12 @@ def cloud(stack: str) -> str:
         return pulumi("config", "get", "cloud", "--stack", stack).strip()
     except EngineError:
         return "shadow"  # the default of Pulumi.yaml, which `config get` does not know
+
+
+def project() -> str:
+    """Return the name of the project in whose folder, or below it, this runs."""
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        for name in ("Pulumi.yaml", "Pulumi.yml"):
+            if (folder / name).is_file():
+                return str(yaml.safe_load((folder / name).read_text(encoding="utf-8"))["name"])
+    raise EngineError("there is no Pulumi.yaml here or above; change to the project's folder")

@@ -1,0 +1,1 @@
+"""Before `pulumi destroy`: removes what the autoscaler has made and the stack does not know."""
