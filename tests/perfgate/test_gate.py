@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +241,21 @@ def test_the_change_that_brings_the_gate_is_not_blocked(project: Project) -> Non
     result = project.on_request()
     assert result.code == 0
     assert "has no perfgate.toml: this change brings the gate" in result.output
+
+
+def test_a_shallow_clone_gets_the_base_that_the_forge_names(project: Project, tmp_path: Path) -> None:
+    project.change(13.5)
+    base = git(project.folder, "rev-parse", "main")
+    shallow = tmp_path / "shallow"
+    source = f"file://{project.folder}"
+    git(tmp_path, "clone", "-q", "--depth=1", "--branch=feature", source, str(shallow))
+    gate = replace(project.gate, folder=shallow)
+    blind = gate("gate", GITLAB_CI="true", CI_MERGE_REQUEST_IID="7")
+    assert blind.code == 2
+    assert "the clone is shallow, so no merge-base with main is known: set fetch-depth" in blind.output
+    told = gate("gate", GITLAB_CI="true", CI_MERGE_REQUEST_IID="7", CI_MERGE_REQUEST_DIFF_BASE_SHA=base)
+    assert told.code == 1
+    assert "FAIL: 1 of 2 gated metrics regressed" in told.output
 
 
 def test_without_git_the_gate_says_so(project: Project, tmp_path: Path) -> None:

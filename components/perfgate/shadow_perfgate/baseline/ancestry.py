@@ -28,7 +28,7 @@ def of(repository: Path, head: str, main: str, known_base: str = "") -> Ancestry
         return Ancestry("", (), _why(repository, main))
     listed = line(repository, "rev-list", "--first-parent", f"--max-count={WALK}", base)
     commits = tuple(listed.split()) or (base,)
-    shallow = _shallow(repository) and len(commits) < WALK
+    shallow = is_shallow(repository) and len(commits) < WALK
     notice = (
         f"the clone is shallow: only {len(commits)} commits before the merge-base are known"
         if shallow
@@ -45,12 +45,13 @@ def _merge_base(repository: Path, head: str, main: str) -> str:
     return ""
 
 
-def _shallow(repository: Path) -> bool:
+def is_shallow(repository: Path) -> bool:
+    """Tell whether the clone holds only the newest commits."""
     return line(repository, "rev-parse", "--is-shallow-repository") == "true"
 
 
 def _why(repository: Path, main: str) -> str:
-    if _shallow(repository):
+    if is_shallow(repository):
         return (
             f"the clone is shallow, so no merge-base with {main} is known: set fetch-depth (GIT_DEPTH) to 0"
         )

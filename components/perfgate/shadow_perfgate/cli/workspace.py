@@ -5,7 +5,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shadow_perfgate.baseline.ancestry import Ancestry
+from shadow_perfgate.baseline.ancestry import Ancestry, is_shallow
 from shadow_perfgate.baseline.git import GitError, git, line
 from shadow_perfgate.config import Config
 from shadow_perfgate.errors import Faults, InputError, StoreError
@@ -24,15 +24,18 @@ class BaseCheckout:
 
     repository: Path
     commit: str
+    below: Path
+    """Folder of perfgate.toml within the repository."""
     prepare: tuple[tuple[str, ...], ...]
     stack: ExitStack
     _tree: Path | None = field(default=None, init=False)
 
     def path(self) -> Path:
-        """Return the working tree."""
+        """Return the folder of the working tree that answers to the candidate's."""
         if self._tree is None:
             fetch(self.repository, self.commit)
-            self._tree = self.stack.enter_context(checkout.at(self.repository, self.commit, self.prepare))
+            self._tree = self.stack.enter_context(checkout.at(self.repository, self.commit)) / self.below
+            checkout.made_ready(self._tree, self.prepare)
         return self._tree
 
 
@@ -65,7 +68,8 @@ def measurers(
     head = config.path.resolve().parent
     checkout.made_ready(head, config.prepare)
     with ExitStack() as stack:
-        tree = BaseCheckout(repository, base, config.prepare, stack) if base else None
+        below = head.relative_to(repository.resolve()) if base else Path()
+        tree = BaseCheckout(repository, base, below, config.prepare, stack) if base else None
         shared = stack.enter_context(closing(Launchers()))
         yield {plan.name: OnDemand(LocalMeasurer(plan, head, launchers=shared), tree) for plan in plans}
 
@@ -108,6 +112,8 @@ def ensure_repository(folder: Path) -> None:
 
 def usable(way: Ancestry, repository: Path, config: Config) -> Ancestry:
     """Return `way`, or one without a base when the base has no configuration: it cannot be measured."""
+    if not way.merge_base and is_shallow(repository):
+        raise InputError(f"{repository}: {way.notice}; otherwise the gate could never block")
     if not way.merge_base:
         return way
     fetch(repository, way.merge_base)
