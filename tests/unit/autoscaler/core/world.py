@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from unit.autoscaler.core.samples import DEPLOYMENT, FAILED, START
+from unit.autoscaler.core.samples import DEPLOYMENT, FAILED, START, reloaded
 
 from shadow_autoscaler.core import events as ev
 from shadow_autoscaler.core import intents as to
@@ -76,11 +76,7 @@ class World:
 
     def restart(self) -> None:
         """A new process: state from its rows, intents as `resume` in the runtime finds them."""
-        state = self.state
-        self.state = State(
-            dict(state.jobs), dict(state.vms), dict(state.pools), dict(state.suspects), dict(state.alarms),
-            state.quota, state.counters,
-        )  # fmt: skip
+        self.state = reloaded(self.state)
         self.handle(ev.Resumed())
         rows, self.pending = self.pending, []
         for intent in rows:
@@ -125,7 +121,7 @@ class World:
             case to.Deregister(vm=vm):
                 return ev.DeregisterFailed(vm, failure)
             case to.DeleteServer(vm=vm):
-                return ev.DeleteFailed(vm, failure)
+                return ev.DeleteFailed(vm, failure, intent.server_id)
             case _:
                 self.pending.append(intent)
                 return None
@@ -150,7 +146,7 @@ class World:
     def _check_server(self, intent: to.CheckServer) -> Event:
         machine = self.machines.get(intent.server_id)
         if machine is None:
-            return ev.ServerGone(intent.vm)
+            return ev.ServerGone(intent.vm, intent.server_id)
         return ev.ServersListed((machine.server,), complete=False, asked_at=self.now)
 
     def _check_job(self, intent: to.CheckJob) -> Event:
@@ -204,10 +200,12 @@ class World:
         machine = self.machines.pop(intent.server_id, None)
         if machine is not None and machine.job is not None:
             self.killed.append(machine.job)
-        return ev.ServerGone(intent.vm)
+        return ev.ServerGone(intent.vm, intent.server_id)
 
     def machine(self, vm: str) -> Machine:
-        return next(one for one in self.machines.values() if one.server.name == vm)
+        known = self.state.vms[vm].server_id
+        named = [one for one in self.machines.values() if one.server.name == vm]
+        return next((one for one in named if one.server.server_id == known), named[0])
 
     def vm_for(self, key: JobKey) -> Vm:
         return self.state.vms[self.state.jobs[key].vm]
@@ -267,9 +265,9 @@ class World:
         self.jobs[key] = facts
         return facts
 
-    def queued(self, labels: tuple[str, ...] = ("self-hosted", "rtx2000"), **words: object) -> JobKey:
+    def queued(self, *labels: tuple[str, ...], **words: Any) -> JobKey:
         """A job is queued and the webhook comes."""
-        facts = self.job(labels, **words)  # type: ignore[arg-type]
+        facts = self.job(*labels, **words)
         self.tell(facts.key)
         return facts.key
 
