@@ -22,8 +22,7 @@ echo "shadow-runner: phase=ready status=ok reason=$(hostname)" >/dev/console
 
 @pytest.fixture
 def tenancy() -> Iterator[Tenancy]:
-    tenants.make("contract-guests-boot").delete()
-    made = Tenancy.open(tenants.make("contract-guests-boot"))
+    made = Tenancy.open(tenants.make(tenants.unused_name("contract-guests-boot")))
     yield made
     made.connection.close()
     made.tenant.delete()

@@ -75,8 +75,7 @@ class Nova:
 
 @pytest.fixture(scope="module")
 def nova() -> Iterator[Nova]:
-    tenants.make("contract-guests").delete()
-    tenancy = Tenancy.open(tenants.make("contract-guests"))
+    tenancy = Tenancy.open(tenants.make(tenants.unused_name("contract-guests")))
     admin: Connection = clouds.connect()
     yield Nova(NovaServers(admin), tenancy)
     admin.close()

@@ -4,17 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from localcloud.openstack import clouds, tenants
+from localcloud.openstack import tenants
 from localcloud.openstack.lab import Lab
-
-NAME = "contract-openstack"
 
 
 @pytest.fixture(scope="session")
 def session_lab() -> Iterator[Lab]:
-    if NAME in clouds.entries():
-        tenants.find(NAME).delete()
-    lab = Lab.open(tenants.make(NAME))
+    lab = Lab.open(tenants.make(tenants.unused_name("contract-openstack")))
     yield lab
     lab.connection.close()
     lab.tenant.delete()

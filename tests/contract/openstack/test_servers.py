@@ -42,7 +42,8 @@ def test_a_gpu_flavor_has_no_local_disk(lab: Lab) -> None:
 @pytest.fixture
 def exhausting() -> Iterator[Lab]:
     """A tenant whose quota lets it take all cards of a zone."""
-    lab = Lab.open(tenants.make("contract-exhaust", {"cores": 200, "ram": 1024 * 1024}))
+    limits = {"cores": 200, "ram": 1024 * 1024}
+    lab = Lab.open(tenants.make(tenants.unused_name("contract-exhaust"), limits))
     yield lab
     lab.connection.close()
     lab.tenant.delete()

@@ -74,6 +74,11 @@ class Tenant:
             clouds.put(entry, None)
 
 
+def unused_name(prefix: str) -> str:
+    """Return a name for a tenant that nobody else has: several runs of the tests may share the cloud."""
+    return f"{prefix}-{secrets.token_hex(3)}"
+
+
 def make(
     name: str,
     quotas: Mapping[str, int] | None = None,
