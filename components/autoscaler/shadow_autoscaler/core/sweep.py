@@ -11,7 +11,7 @@ from shadow_autoscaler.core.events import LeftoverRemoved, LeftoversListed, Runn
 from shadow_autoscaler.core.intents import DeleteServer, RemoveLeftover, RemoveRunner
 from shadow_autoscaler.core.jobs import ForgeKind
 from shadow_autoscaler.core.leftovers import Leftover
-from shadow_autoscaler.core.machines import Server, ServerStatus, Vm
+from shadow_autoscaler.core.machines import Server, Vm
 from shadow_autoscaler.core.names import ours, vm_of_runner
 from shadow_autoscaler.core.state import Suspect
 
@@ -49,9 +49,7 @@ def forget_listed(draft: Draft, prefix: str, still: set[str]) -> None:
 
 
 def unknown_server(draft: Draft, server: Server) -> None:
-    """A server with our mark that no live VM stands for."""
-    if server.status is ServerStatus.DELETING:
-        return
+    """A server with our mark that no live VM stands for; one that hangs in deletion is deleted again."""
     name = server.marks.get("vm") or server.name
     if draft.suspect(f"orphan:{name}") is None:
         draft.suspects[f"orphan:{name}"] = Suspect(f"orphan:{name}", draft.now)

@@ -32,6 +32,16 @@ def test_an_unknown_server_with_our_mark_goes_at_the_second_look() -> None:
     assert world.pending == [to.DeleteServer("gpu-p1-old1", server.server_id)]
 
 
+def test_an_unknown_server_that_hangs_in_deletion_is_deleted_again() -> None:
+    world = World()
+    marks = {"vm": "gpu-p1-old1"}
+    server = Server("s-hangs", "gpu-p1-old1", ServerStatus.DELETING, "ACTIVE", 0.0, marks)
+    for _ in range(2):
+        world.handle(ev.ServersListed((server,), complete=True, asked_at=world.now))
+        world.now += GRACE
+    assert world.pending == [to.DeleteServer("gpu-p1-old1", "s-hangs")]
+
+
 def test_an_unknown_server_whose_runner_is_busy_stays() -> None:
     world = World(state=replace(World().state))
     orphan(world)
