@@ -104,9 +104,13 @@ def _deployment(*ladder: Rung, **changes: float) -> Deployment:
 
 _SPOT = Rung(SPOT, Market.SPOT, SPOT_EUR)
 _ON_DEMAND = Rung(ON_DEMAND, Market.ON_DEMAND, ON_DEMAND_EUR)
+LONG_S = 3600.0
 WAYS = {
     "on-demand only": _deployment(_ON_DEMAND),
     "spot first (this autoscaler)": _deployment(_SPOT, _ON_DEMAND),
+    "spot first, jobs known to take over an hour on-demand": _deployment(
+        _SPOT, _ON_DEMAND, spot_up_to_s=LONG_S
+    ),
     # Bought as if it were on-demand: no other flavor to go to, no notice, and nobody runs a lost job again.
     "naive spot": _deployment(Rung(SPOT, Market.ON_DEMAND, SPOT_EUR)),
 }
@@ -117,7 +121,8 @@ class Replay(Simulation):
 
     def __init__(self, month: Month, way: str, *, hosts: bool = True) -> None:
         self.naive = way == "naive spot"
-        deployment = WAYS[way]
+        known = {f"{work.project}/{work.name}": work.seconds for work in month.works()}
+        deployment = replace(WAYS[way], job_seconds=known)
         super().__init__(
             month, deployment=deployment, traits=CloudTraits({SPOT: 6, ON_DEMAND: None}), pace=PACE
         )
@@ -175,13 +180,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=3000)
     parser.add_argument("--days", type=int, default=30)
+    parser.add_argument("--ways", nargs="*", choices=list(WAYS), default=list(WAYS), metavar="WAY")
     wanted = parser.parse_args(arguments)
     logging.disable(logging.CRITICAL)
     month = Month(wanted.seed, wanted.jobs, wanted.days)
     print("| way | EUR | ratio | lost h | re-runs | wait p50 s | ratio | p95 s | result p95, ratio | done |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     base: tuple[float, float, float] | None = None
-    for way in WAYS:
+    for way in wanted.ways:
         replay = Replay(month, way)
         replay.run()
         eur, wait, ends = (

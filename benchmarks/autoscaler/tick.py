@@ -9,7 +9,6 @@ quota and the tick, each decided, committed to SQLite (write-ahead log, full syn
 import argparse
 import importlib
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import large_state
+import psutil
 
 from shadow_autoscaler.adapters.sqlite_store import SqliteStore
 from shadow_autoscaler.core.decide import decide
@@ -39,12 +39,16 @@ from shadow_autoscaler.ports import Commit
 from shadow_autoscaler.runtime.engine import Engine
 
 IMPORTS = (
-    "edge.serve",
-    "edge.web.app",
-    "edge.wiring",
-    "adapters.openstack",
-    "adapters.github",
-    "adapters.gitlab",
+    "shadow_autoscaler.edge.serve",
+    "shadow_autoscaler.edge.web.app",
+    "shadow_autoscaler.adapters.openstack",
+    "shadow_autoscaler.adapters.github",
+    "shadow_autoscaler.adapters.gitlab",
+    "uvicorn",
+    "openstack.connection",
+    "openstack.compute.v2.server",
+    "githubkit",
+    "gitlab",
 )
 """What a controller has loaded once it has called everybody."""
 
@@ -120,14 +124,14 @@ def _resident(vms: int, jobs: int) -> float:
 
 def _weigh(vms: int, jobs: int) -> None:
     for name in IMPORTS:
-        importlib.import_module(f"shadow_autoscaler.{name}")
+        importlib.import_module(name)
 
     with tempfile.TemporaryDirectory() as folder:
         engine, decision = _engine(folder, vms, jobs)
         for event in _round(decision).values():
             engine.handle(event())
         del decision
-        print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+        print(json.dumps(psutil.Process().memory_info().rss / 2**20))
 
 
 if __name__ == "__main__":
