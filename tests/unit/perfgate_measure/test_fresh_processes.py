@@ -158,6 +158,21 @@ def test_preloading_shows_one_arm_no_modules_of_the_other(planned: Planned, tmp_
         measurer.pairs(0, 1, ignore)
 
 
+def test_base_that_runs_the_candidates_code_is_refused(
+    planned: Planned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for arm in ("base", "head"):
+        (tmp_path / arm / "src").mkdir(parents=True)
+        (tmp_path / arm / "src" / "library.py").write_text("", encoding="utf-8")
+        (tmp_path / arm / "bench.py").write_text("import library\n" + STREAMING, encoding="utf-8")
+    # What an editable installation of the candidate does.
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "head" / "src"), prepend=os.pathsep)
+    measurer = LocalMeasurer(planned(**CALL), tmp_path / "head", tmp_path / "base")
+    measurer.candidate(1, ignore)
+    with pytest.raises(MeasureError, match=r"base imported .*head/src of the candidate's checkout"):
+        measurer.pairs(0, 1, ignore)
+
+
 def test_a_package_that_cannot_be_preloaded_is_named(planned: Planned, tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match="preload"):
         measured(planned(**CALL, preload=["nowhere_to_be_found"]), tmp_path)

@@ -31,6 +31,8 @@ class Measured:
     software: Mapping[str, str]
     notes: tuple[str, ...]
     streams: bool
+    sources: tuple[str, ...] = ()
+    """Folders of loaded modules that are not installed."""
 
 
 def measure(
@@ -52,6 +54,7 @@ def measure(
         told["software"],
         tuple(told["notes"]),
         bool(told.get("streams", False)),
+        tuple(told.get("sources", ())),
     )
 
 

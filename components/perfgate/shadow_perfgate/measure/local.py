@@ -83,8 +83,22 @@ class LocalMeasurer:
             found = measure(self.plan, folder, self._gpu, self.idle_mib, self.launchers.of(self.plan, folder))
         except MeasureError as error:
             raise MeasureError(*(f"{arm} ({folder.name}): {fault}" for fault in error.faults)) from error
+        if arm == "base":
+            self._refuse_candidates_code(found)
         progress(f"{self.plan.name}: {arm}", done + 1, total)
         return found
+
+    def _refuse_candidates_code(self, found: Measured) -> None:
+        """Raise when base ran modules of the candidate, as an editable installation makes it do."""
+        base, head = (self.base or self.head).resolve(), self.head.resolve()
+        places = [Path(source) for source in found.sources]
+        strange = [p for p in places if p.is_relative_to(head) and not p.is_relative_to(base)]
+        if strange and base != head:
+            raise MeasureError(
+                f"base imported {strange[0]} of the candidate's checkout: both would be the same code; "
+                'give each checkout its own environment: prepare = [["python3", "-m", "venv", ".venv"], '
+                '[".venv/bin/pip", "install", "-e", "."]] and python = ".venv/bin/python"'
+            )
 
     def _session(self, found: list[Measured]) -> Session:
         runs = tuple(each.run for each in found)

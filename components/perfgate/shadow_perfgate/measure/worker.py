@@ -67,7 +67,7 @@ class Worker:
         with quiet.collector_off():
             self.leak_batches()
         found |= {"quiescent": self.quiescent, "host_quiescent": self.host, "quiescent_ns": self.moments}
-        found |= {"notes": self.engine.notes(), "software": software()}
+        found |= {"notes": self.engine.notes(), "software": software(), "sources": sources()}
         self.engine.close()
         return found | {"residual_mib": self.probe.quiescent()}
 
@@ -141,6 +141,14 @@ def software() -> dict[str, str]:
             found[name] = str(module.__version__)
     torch: Any = sys.modules.get("torch")
     return found | ({"cuda": str(torch.version.cuda)} if torch is not None and torch.version.cuda else {})
+
+
+def sources() -> list[str]:
+    """Return the folders of loaded modules that are neither Python's, nor installed, nor ours."""
+    known = (*map(Path, {sys.prefix, sys.base_prefix, sys.exec_prefix}), Path(__file__).parents[1])
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    folders = {Path(file).absolute().parent for file in files if isinstance(file, str)}
+    return sorted(str(folder) for folder in folders if not any(folder.is_relative_to(root) for root in known))
 
 
 def read_plan(path: Path) -> Plan:
