@@ -7,7 +7,8 @@ import pytest
 
 from localcloud.paths import repository
 
-pytestmark = [pytest.mark.localcloud, pytest.mark.engine, pytest.mark.slow]
+pytestmark = [pytest.mark.localcloud, pytest.mark.engine, pytest.mark.slow, pytest.mark.timeout(1900)]
+COLUMNS = 120
 
 
 def quickstart(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -18,14 +19,22 @@ def quickstart(*arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=540,
+        timeout=1800,
     )
 
 
-def test_it_shows_the_gpu_the_inference_the_green_pipeline_the_cost_and_the_next_command() -> None:
+def test_it_shows_each_jobs_fresh_machine_then_the_green_pipeline_the_cost_and_the_next_command() -> None:
     done = quickstart()
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     for part in (
+        "phase=ready status=ok",
+        "the cloud says that it takes",
+        "Simulated: GitHub and GitLab",
+        "reclaimed",
+        "GitHub, attempt 2",
+        "on-demand, job-done",
+        "no machine is left",
+        "EUR less than on-demand alone",
         "nvidia-smi",
         "NVIDIA RTX 2000 Ada",
         "latency_ms_per_token",
@@ -36,6 +45,9 @@ def test_it_shows_the_gpu_the_inference_the_green_pipeline_the_cost_and_the_next
         "pulumi preview",
     ):
         assert part in done.stdout, part
+    table = done.stdout.partition("Seconds from queued to")[2].partition("✓")[0].splitlines()
+    assert len(table) > 10
+    assert max(len(line.rstrip()) for line in table) <= COLUMNS
 
 
 def test_it_takes_no_arguments_and_says_what_to_edit_instead() -> None:

@@ -5,7 +5,7 @@ import time
 
 from rich.console import Console
 
-from localcloud.quickstart import controller, fresh, pipeline, project, screen
+from localcloud.quickstart import controller, fresh, pipeline, project, screen, timeline
 from localcloud.world import World
 
 JOB = "test_inference"
@@ -29,8 +29,8 @@ def run(console: Console) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Run one of the steps; return 0 on success, 1 when the pipeline isn't green, 2 on a wrong call."""
-    console = Console(highlight=False)
+    """Run one of the steps; return 0 on success, 1 when a job isn't green, 2 on a wrong call."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else timeline.WIDTH)
     if arguments == ["seed"]:
         project.ensure(World.load())
         return 0

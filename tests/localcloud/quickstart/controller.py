@@ -18,13 +18,25 @@ class ControllerError(RuntimeError):
     """The controller did not come alive; the text says how far it got."""
 
 
-def status() -> dict[str, Any]:
-    """Return what the status page shows, as data."""
+def status(seconds: float = 90) -> dict[str, Any]:
+    """Return what the status page shows, as data.
+
+    Raises:
+        ControllerError: it has not answered for so many seconds.
+    """
     token = (state_home() / "status-token").read_text().strip()
-    headers = {"Authorization": f"Bearer {token}"}
-    answer = httpx.get(f"{ADDRESS}/status.json", headers=headers, timeout=20, trust_env=False)
-    found: dict[str, Any] = answer.raise_for_status().json()
-    return found
+    headers, end = {"Authorization": f"Bearer {token}"}, time.monotonic() + seconds
+    while True:
+        try:
+            answer = httpx.get(f"{ADDRESS}/status.json", headers=headers, timeout=20, trust_env=False)
+            found: dict[str, Any] = answer.raise_for_status().json()
+        except httpx.HTTPError as error:
+            if time.monotonic() > end:
+                text = f"the controller at {ADDRESS} has not answered for {seconds:.0f} s: {error}"
+                raise ControllerError(text) from error
+            time.sleep(1)
+        else:
+            return found
 
 
 def ready() -> bool:

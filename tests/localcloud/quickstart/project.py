@@ -33,11 +33,11 @@ def ensure(world: World) -> Project:
     return client.projects.get(made.id)
 
 
-def push(world: World, source: Path = SOURCE, branch: str = "main") -> str:
+def push(world: World, source: Path = SOURCE, branch: str = "main", group: str = GROUP) -> str:
     """Commit the files of `source`, the article's, and push them to a branch; return the new commit's SHA."""
     with tempfile.TemporaryDirectory(prefix="article-") as folder:
         checkout = Path(folder) / NAME
-        url = f"{world.gitlab_url}/{GROUP}/{NAME}.git"
+        url = f"{world.gitlab_url}/{group}/{NAME}.git"
         _git(world, Path(folder), "clone", "-q", url, NAME)
         shutil.copytree(source, checkout, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
         _git(world, checkout, "checkout", "-q", "-B", branch)
