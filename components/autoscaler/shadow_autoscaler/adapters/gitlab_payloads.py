@@ -12,6 +12,8 @@ Number = Annotated[int, Field(ge=0, lt=2**63)]
 FullPath = Annotated[str, Field(pattern=r"^[^:\s]+/[^:\s]+$")]
 DONE: Final = frozenset({"success", "failed", "canceled", "skipped"})
 _RUNNING: Final = frozenset({"running", "canceling"})
+_LONGEST_WAIT_S: Final = 31 * 86_400.0
+"""GitLab drops a job that has waited for a day; what says more than a month is no duration."""
 _MERGE_REQUEST: Final = re.compile(r"^refs/merge-requests/(\d+)/")
 
 
@@ -206,7 +208,7 @@ def _queued_at(
     created: datetime | None, started: datetime | None, waited_s: float | None, now: float | None
 ) -> float:
     end = _seconds(started) or now
-    if waited_s is not None and end is not None:
+    if waited_s is not None and end is not None and 0.0 <= waited_s <= _LONGEST_WAIT_S:
         return end - waited_s
     return _seconds(created) or end or 0.0
 

@@ -8,6 +8,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 _LONGEST = 300
+MOST_S = 3600.0
+"""Longest wait that an answer can ask for: a wrong one must not close a port for years."""
 _TOKENS = re.compile(
     r"\b(gh[pousr]_|github_pat_|glpat-|glrt-|gldt-|glcbt-)[\w.-]+|eyJ[\w-]+\.[\w-]+\.[\w-]+|(?<=://)[^/@\s]+@"
 )
@@ -33,17 +35,21 @@ def message_of(content: bytes) -> str:
     return clip(f"{found} {details}" if details else str(found))
 
 
+def bounded(seconds: float) -> float:
+    """A wait that an answer asks for, within 0 and an hour."""
+    return min(max(0.0, seconds), MOST_S)
+
+
 def seconds_until(text: str | None, now: datetime | None = None) -> float | None:
     """The value of `Retry-After`, in seconds or as a date; None where it is neither."""
     if text is None:
         return None
     if text.strip().isdecimal():
-        return float(text)
+        return bounded(float(text))
     try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
+        return bounded((parsedate_to_datetime(text) - (now or datetime.now(UTC))).total_seconds())
+    except (ValueError, TypeError):  # a date without a zone cannot be subtracted
         return None
-    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
 
 
 def reset_in(headers: Mapping[str, str], name: str) -> float | None:
@@ -55,4 +61,4 @@ def reset_in(headers: Mapping[str, str], name: str) -> float | None:
         now = parsedate_to_datetime(headers.get("date", "")).timestamp()
     except ValueError:
         now = datetime.now(UTC).timestamp()
-    return max(0.0, float(reset) - now)
+    return bounded(float(reset) - now)

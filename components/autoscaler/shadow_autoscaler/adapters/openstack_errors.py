@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from shadow_autoscaler.adapters.http_text import bounded
 from shadow_autoscaler.core.faults import Failure, FailureKind
 
 _TEXT_LIMIT = 300
@@ -87,11 +88,11 @@ def of_fault(message: str, code: int | None = None) -> Failure:
 def retry_after_s(value: str, now: datetime | None = None) -> float | None:
     """Read a Retry-After header, seconds or a date; None where there is none."""
     try:
-        return max(0.0, float(value))
+        return bounded(float(value))
     except ValueError:
         pass
     try:
-        return max(0.0, (parsedate_to_datetime(value) - (now or datetime.now(UTC))).total_seconds())
+        return bounded((parsedate_to_datetime(value) - (now or datetime.now(UTC))).total_seconds())
     except (ValueError, TypeError):
         return None
 

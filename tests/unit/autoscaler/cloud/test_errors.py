@@ -131,6 +131,7 @@ def test_a_fault_of_a_server_is_told_by_its_text(message: str, kind: FailureKind
         ("7", 7.0),
         ("0", 0.0),
         ("-1", 0.0),
+        ("inf", 3600.0),
         ("", None),
         ("soon", None),
         ("Mon, 30 Nov 2026 12:00:30 GMT", 30.0),

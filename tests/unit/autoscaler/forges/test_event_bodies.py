@@ -228,3 +228,13 @@ def test_a_junk_value_makes_an_event_or_names_the_field(field: str, value: objec
         assert all(isinstance(event, JobSeen) for event in found)
         return
     assert field in text
+
+
+@pytest.mark.parametrize("waited", ["NaN", "Infinity", "-Infinity", "1e300", "-5"])
+def test_a_duration_that_is_none_does_not_become_a_time(waited: str) -> None:
+    body = json.dumps({**GITLAB, "build_queued_duration": 0}).replace(
+        '"build_queued_duration": 0', f'"build_queued_duration": {waited}'
+    )
+    (event,) = gitlab_events.events("Job Hook", body.encode())
+    assert isinstance(event, JobSeen)
+    assert event.facts.queued_at == NOON - 3600.0

@@ -64,6 +64,9 @@ def test_the_message_of_an_error(body: bytes, expected: str) -> None:
         ("Mon, 30 Nov 2026 11:00:00 GMT", 0.0),
         ("soon", None),
         ("-5", None),
+        ("9" * 400, 3600.0),
+        ("Mon, 30 Nov 9999 12:00:00 GMT", 3600.0),
+        ("Mon, 30 Nov 2026 12:01:00 -0000", None),
     ],
 )
 def test_retry_after_in_both_its_forms(header: str | None, expected: float | None) -> None:
@@ -76,3 +79,4 @@ def test_a_reset_is_measured_by_the_servers_own_clock() -> None:
     assert reset_in(headers, "x-ratelimit-reset") == 90.0
     assert reset_in({"x-ratelimit-reset": "never"}, "x-ratelimit-reset") is None
     assert reset_in({"x-ratelimit-reset": "1"}, "x-ratelimit-reset") == 0.0
+    assert reset_in({"x-ratelimit-reset": "9" * 400}, "x-ratelimit-reset") == 3600.0
