@@ -9,7 +9,7 @@ from shadow_autoscaler.core.breaker import boot_failed
 from shadow_autoscaler.core.closing import close
 from shadow_autoscaler.core.draft import Draft
 from shadow_autoscaler.core.intake import ask
-from shadow_autoscaler.core.jobs import Job, JobStatus, Reclaim
+from shadow_autoscaler.core.jobs import ForgeKind, Job, JobStatus, Reclaim
 from shadow_autoscaler.core.machines import Cause, Phase, Vm
 from shadow_autoscaler.core.pools import Pool
 from shadow_autoscaler.core.windows import wanted
@@ -18,6 +18,9 @@ OVERDUE_CHECK_S = 600.0
 """Time between two questions about a job beyond its queue deadline."""
 UNPOOLED_DEADLINE_S = 86_400.0
 """Age at which a job that no pool serves is asked about, so that its row does not stay for ever."""
+
+UNCONFIGURED = Pool("", ForgeKind.GITHUB, (), (), 0, job_deadline_s=86_400.0)
+"""The limits of VMs whose pool the configuration has no more: without any they could stay for ever."""
 
 
 def on_tick(draft: Draft) -> None:
@@ -32,14 +35,14 @@ def on_tick(draft: Draft) -> None:
 
 
 def _look(draft: Draft, vm: Vm) -> None:
-    pool = draft.pool_of(vm)
-    if vm.phase is Phase.CLOSING and pool is not None and _overstays(draft, vm, pool):
+    known = draft.pool_of(vm)
+    pool = known or UNCONFIGURED
+    if vm.phase is Phase.CLOSING and _overstays(draft, vm, pool):
         _force(draft, vm, pool)
     elif vm.phase >= Phase.CLOSING:
         closing.retry(draft, vm)
-    elif pool is None:
-        if vm.phase < Phase.BUSY:
-            close(draft, vm, Cause.DRAINED, f"pool {vm.pool} is not configured any more")
+    elif known is None and vm.phase < Phase.BUSY:
+        close(draft, vm, Cause.DRAINED, f"pool {vm.pool} is not configured any more")
     elif not _expired(draft, vm, pool):
         creation.retry(draft, vm)
         if vm.asked_at is not None and vm.retry_at is not None and vm.retry_at <= draft.now:

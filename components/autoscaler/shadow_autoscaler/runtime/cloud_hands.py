@@ -21,6 +21,8 @@ from shadow_autoscaler.runtime.engine import Engine
 from shadow_autoscaler.runtime.outcomes import Done, Later, Outcome, backoff, patience
 
 _log = logging.getLogger(__name__)
+_TRIES = 5
+"""Looks at a missing server in vain after which its question is dropped: each list asks it anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class CloudHands:
         try:
             server = self.cloud.server(intent.server_id)
         except PortError as error:
+            if attempts + 1 >= _TRIES:
+                return Done()  # the next list asks again
             return Later(patience(error.failure) or backoff(attempts), error.failure)
         if server is None:
             return Done(ServerGone(intent.vm, intent.server_id))

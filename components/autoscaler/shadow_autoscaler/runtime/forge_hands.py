@@ -1,5 +1,6 @@
 """Carries out intents at a forge."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from shadow_autoscaler.core.events import (
     JobSeen,
     Registered,
     RegisterFailed,
+    Removal,
     RerunAnswered,
     RerunOutcome,
     Source,
@@ -24,6 +26,7 @@ from shadow_autoscaler.runtime.engine import Engine
 from shadow_autoscaler.runtime.handover import Handover
 from shadow_autoscaler.runtime.outcomes import Done, Later, Outcome, backoff
 
+_log = logging.getLogger(__name__)
 _TRIES = 12
 
 
@@ -42,7 +45,7 @@ class ForgeHands:
         if vm is None or pool is None:
             return Done(then=lambda: self.handover.fail(intent.vm))
         try:
-            registration = self.forges[pool.forge].register(pool, intent.runner_name, vm.job)
+            registration = self._forge(pool.forge).register(pool, intent.runner_name, vm.job)
         except PortError as error:
             return Done(RegisterFailed(vm.name, error.failure), lambda: self.handover.fail(intent.vm))
         event = Registered(vm.name, registration.runner_id, registration.runner_name)
@@ -50,7 +53,11 @@ class ForgeHands:
 
     def deregister(self, intent: Deregister) -> Outcome:
         """Remove the VM's registration; a busy one stays."""
-        forge = self.forges[self.forge_of(intent.vm)]
+        forge = self.forges.get(self.forge_of(intent.vm))
+        if forge is None:
+            # Nobody is left who could remove it, and a VM that waits for that would cost for ever.
+            _log.error("alarm: %s stays registered: its forge is configured no more", intent.runner_name)
+            return Done(Deregistered(intent.vm, Removal.GONE))
         try:
             outcome = forge.deregister(intent.runner_name, intent.runner_id)
         except PortError as error:
@@ -60,7 +67,7 @@ class ForgeHands:
     def remove_runner(self, intent: RemoveRunner, attempts: int) -> Outcome:
         """Remove a registration without a VM; the next list shows whether it worked."""
         try:
-            self.forges[intent.forge].deregister(intent.runner_name, intent.runner_id, intent.system_id)
+            self._forge(intent.forge).deregister(intent.runner_name, intent.runner_id, intent.system_id)
         except PortError as error:
             return _again(error.failure, attempts)
         return Done()
@@ -75,7 +82,7 @@ class ForgeHands:
     def rerun(self, intent: Rerun, attempts: int) -> Outcome:
         """Have a run's failed jobs run again."""
         try:
-            outcome = self.forges[intent.key.forge].rerun(intent.key, intent.run_id)
+            outcome = self._forge(intent.key.forge).rerun(intent.key, intent.run_id)
         except PortError as error:
             if error.failure.kind is FailureKind.REFUSED or attempts + 1 >= _TRIES:
                 return Done(RerunAnswered(intent.key, RerunOutcome.REFUSED, error.failure.text))
@@ -88,7 +95,14 @@ class ForgeHands:
         pool = self.engine.deployment.pool(vm.pool) if vm else None
         if pool is not None:
             return pool.forge
-        return vm.job.forge if vm and vm.job else next(iter(self.forges))
+        return vm.job.forge if vm and vm.job else next(iter(self.forges), ForgeKind.GITHUB)
+
+    def _forge(self, kind: ForgeKind) -> Forge:
+        forge = self.forges.get(kind)
+        if forge is None:
+            text = f"{kind} is configured no more; add its section, or let its jobs end elsewhere"
+            raise PortError(Failure(FailureKind.REFUSED, text))
+        return forge
 
     def _wanted(self, intent: Register) -> Vm | None:
         vm = self.engine.read(lambda state: state.vms.get(intent.vm))
@@ -97,7 +111,7 @@ class ForgeHands:
         return vm if vm.runner_name == intent.runner_name else None
 
     def _seen(self, key: JobKey) -> Event:
-        facts = self.forges[key.forge].job(key)
+        facts = self._forge(key.forge).job(key)
         return JobMissing(key) if facts is None else JobSeen(facts, Source.POLL)
 
     def _hand_over(self, name: str, registration: Registration) -> None:

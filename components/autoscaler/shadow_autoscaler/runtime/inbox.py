@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from shadow_autoscaler.core.events import Event
-from shadow_autoscaler.ports import Delivery
+from shadow_autoscaler.ports import Delivery, LeaseLostError
 from shadow_autoscaler.runtime.engine import DecideError, Engine
 
 _log = logging.getLogger(__name__)
@@ -35,7 +35,9 @@ class Inbox:
     def _handle(self, delivery: Delivery) -> None:
         try:
             events = self._translate[delivery.kind](delivery.event, delivery.body)
-        except (ValueError, KeyError) as error:
+        except LeaseLostError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- one that cannot be read must not hold up the others
             self._set_aside(delivery, f"not understood: {error}")
             return
         try:

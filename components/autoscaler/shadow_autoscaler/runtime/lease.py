@@ -46,7 +46,12 @@ class Lease:
     def _begin(self) -> None:
         rows = self._engine.activate()
         self._holding = True
-        self._taken(rows)
+        try:
+            self._taken(rows)
+        except BaseException:
+            # Half begun is not begun: the intents that were not put would lie there until the next start.
+            self._let_go()
+            raise
         _log.info("this process decides", extra={"owner": self._owner, "intents": len(rows)})
 
     def _end(self) -> None:

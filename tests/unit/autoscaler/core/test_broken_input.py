@@ -97,3 +97,31 @@ def test_a_reclaim_that_a_vm_on_demand_tells_of_does_not_get_its_failed_job_run_
 @pytest.mark.parametrize("at", [float("nan"), float("-inf"), 1e300, -1e18])
 def test_a_time_beyond_every_calendar_has_a_text(at: float) -> None:
     assert clock(at) == "a time that no calendar has"
+
+
+def test_a_busy_vm_of_a_pool_that_is_configured_no_more_does_not_stay_for_ever() -> None:
+    world, vm, _server = _world()
+    _running(world, vm)
+    world.deployment = replace(world.deployment, pools=())
+    world.wait(3600.0)
+    assert world.state.vms[vm.name].phase is Phase.BUSY
+    world.wait(86_400.0)
+    assert world.state.vms[vm.name].phase >= Phase.CLOSING
+    world.run()
+    for _ in range(3):
+        world.wait(60.0)
+        world.run()
+    assert world.of(to.DeleteServer)
+
+
+def test_a_vm_whose_registration_cannot_be_removed_goes_in_the_end_without_its_pool_too() -> None:
+    world, vm, _server = _world()
+    _running(world, vm)
+    world.handle(ev.VmReported(vm.name, "ended", "ok"))
+    world.state.vms[vm.name] = replace(
+        world.state.vms[vm.name], phase=Phase.CLOSING, runner_name=f"{vm.name}-1"
+    )
+    world.deployment = replace(world.deployment, pools=())
+    world.pending.clear()
+    world.wait(86_401.0)
+    assert any(isinstance(one, to.DeleteServer) for one in world.pending)
