@@ -285,9 +285,10 @@ def test_a_gpu_that_stays_busy_is_refused(
         fresh.measure(plan, tmp_path, open_gpu(nvml=nvml), 0.0, Launchers().of(plan, tmp_path))
 
 
-def test_a_gpu_asked_for_by_name_must_be_there(planned: Planned, tmp_path: Path) -> None:
-    with pytest.raises(MeasureError, match=r"nvidia-ml-py|NVIDIA driver"):
-        LocalMeasurer(planned(**CALL), tmp_path, device="0").candidate(1, ignore)
+def test_cuda_counts_gpus_as_nvml_does(planned: Planned, tmp_path: Path) -> None:
+    code = "import os\nopen('order', 'w').write(os.environ['CUDA_DEVICE_ORDER'])\n" + STREAMING
+    measured(planned(**CALL), tmp_path, code)
+    assert (tmp_path / "order").read_text(encoding="utf-8") == "PCI_BUS_ID"
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -30,8 +30,6 @@ class LocalMeasurer:
     plan: Plan
     head: Path
     base: Path | None = None
-    device: str | None = None
-    """GPU index or UUID; by default the first that CUDA would use."""
     idle_mib: float | None = None
     """Used memory of the idle GPU; read before the first run when not given."""
     launchers: Launchers = field(default_factory=Launchers)
@@ -69,11 +67,10 @@ class LocalMeasurer:
             yield
 
     def _open(self) -> None:
+        # The GPU that CUDA_VISIBLE_DEVICES names, as for the measured process, or the first.
         try:
-            self._gpu = open_gpu(self.device)
+            self._gpu = open_gpu()
         except NvmlMissingError as error:
-            if self.device is not None:
-                raise MeasureError(str(error)) from error
             self._why_no_gpu = str(error)
 
     def _one(self, arm: Arm, done: int, total: int, progress: Progress) -> Measured:

@@ -5,8 +5,13 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 
-ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "TOKENIZERS_PARALLELISM": "false"}
-"""Set for every worker: the order of sets must not differ between fresh processes."""
+ENVIRONMENT = {
+    "PYTHONHASHSEED": "0",
+    "PYTHONUNBUFFERED": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+}
+"""Set for every worker: sets keep their order in all fresh processes, and CUDA counts GPUs as NVML does."""
 
 
 def pin(cores: int) -> tuple[int, ...]:
