@@ -2,6 +2,7 @@
 
 A premade volume or port carries the mark from its own create call. What Nova makes carries nothing but the
 server's ID: the sweep marks it while its server lives, and knows the IDs of all servers of ours that it saw.
+Nova gives what it makes no name, and what a person attaches to a server of ours by hand stays that person's.
 """
 
 from collections.abc import Callable, Mapping
@@ -97,7 +98,7 @@ class Sweep:
     def _port(self, raw: Raw, servers: Mapping[str, str | None]) -> Leftover | None:
         server_id, owner = str(raw.get("device_id") or ""), str(raw.get("device_owner") or "")
         vm = self._marks.described(raw.get("description"), raw.get("tags") or ())
-        if vm is None and not raw.get("description"):
+        if vm is None and not _labelled(raw):
             vm = self._seen.get(server_id)
         if vm is None or server_id in servers or not (not owner or owner.startswith("compute:")):
             return None
@@ -106,12 +107,14 @@ class Sweep:
     def _volume(self, raw: Raw, servers: Mapping[str, str | None]) -> Leftover | None:
         attached = [str(each["server_id"]) for each in raw.get("attachments") or ()]
         own = self._marks.read(raw.get("metadata"))
-        vm = own.get("vm", "") if own is not None else self._vm_of(attached)
+        vm = own.get("vm", "") if own is not None else self._vm_of(raw, attached)
         if vm is None or not servers.keys().isdisjoint(attached) or raw.get("status") in _MOVING:
             return None
         return Leftover(LeftoverKind.VOLUME, raw["id"], vm)
 
-    def _vm_of(self, attached: list[str]) -> str | None:
+    def _vm_of(self, raw: Raw, attached: list[str]) -> str | None:
+        if _labelled(raw):
+            return None
         return next((vm for server_id in attached if (vm := self._seen.get(server_id)) is not None), None)
 
     def claim(self, volume_id: str, vm: str) -> None:
@@ -124,13 +127,14 @@ class Sweep:
         """Mark what Nova made for our living servers; a failure leaves it to the next sweep."""
         for port in ports:
             vm = servers.get(port["device_id"])
-            if vm and not port.get("description"):
+            if vm and not _labelled(port):
                 body = {"port": {"description": self._marks.description(vm)}}
                 with suppress(PortError):
                     self._session.call(Call("network", "PUT", f"/ports/{port['id']}", body))
         for volume in volumes:
             vm = next((servers.get(each["server_id"]) for each in volume.get("attachments") or ()), None)
-            if vm and self._marks.read(volume.get("metadata")) is None:
+            data = _labelled(volume) or volume.get("bootable") == "false"
+            if vm and not data and self._marks.read(volume.get("metadata")) is None:
                 self.claim(volume["id"], vm)
 
     def _release_port(self, port: Raw, vm: str) -> None:
@@ -149,6 +153,11 @@ class Sweep:
         )
         for attachment in listed:
             self._session.find(Call("block-storage", "DELETE", f"/attachments/{attachment['id']}"))
+
+
+def _labelled(raw: Raw) -> bool:
+    """Whether somebody gave it a name or a description, which Nova never does."""
+    return bool(raw.get("name") or raw.get("description"))
 
 
 _PLACES: Mapping[LeftoverKind, tuple[Any, str, str]] = {
