@@ -45,7 +45,7 @@ class Cloud(Protocol):
         ...
 
     def server(self, server_id: str) -> Server | None:
-        """Return the server; None when the cloud says 404 or it is not ours."""
+        """Return the server; None when the cloud says 404. CONFLICT for one that is not ours (any more)."""
         ...
 
     def delete(self, server_id: str) -> None:

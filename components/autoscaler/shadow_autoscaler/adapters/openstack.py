@@ -59,9 +59,9 @@ class OpenStackCloud:
         return tuple(server for server in ours if not vm or server.marks.get("vm") == vm)
 
     def server(self, server_id: str) -> Server | None:
-        """Return the server; None when Nova says 404 or it is not ours."""
+        """Return the server; None when Nova says 404. CONFLICT for one that is not ours (any more)."""
         raw = self._session.find(Call("compute", "GET", f"/servers/{server_id}"))
-        return self._read(raw["server"]) if raw else None
+        return self._ours(raw["server"]) if raw else None
 
     def delete(self, server_id: str) -> None:
         """Ask for the deletion of a server of ours, by force after several tries if the settings say so."""
@@ -69,10 +69,7 @@ class OpenStackCloud:
         if answer is None:
             return
         raw: dict[str, Any] = answer["server"]
-        server = self._read(raw)
-        if server is None:
-            text = f"server {server_id} lacks the mark of {self._settings.deployment!r}: left alone"
-            raise PortError(Failure(FailureKind.CONFLICT, text))
+        server = self._ours(raw)
         if raw.get("locked"):
             self._unlock(raw)
         for volume_id in unfinished_volumes(raw):
@@ -84,7 +81,8 @@ class OpenStackCloud:
 
     def console(self, server_id: str) -> str:
         """Return the end of the console log, at most 64 KiB; empty where there is none (yet)."""
-        if self.server(server_id) is None:
+        raw = self._session.find(Call("compute", "GET", f"/servers/{server_id}"))
+        if raw is None or self._read(raw["server"]) is None:
             return ""
         body = {"os-getConsoleOutput": {"length": _CONSOLE_LINES}}
         try:
@@ -132,6 +130,14 @@ class OpenStackCloud:
             return None
         self._remember(self._seen, str(raw["id"]), marks.get("vm", ""))
         return parse(raw, marks)
+
+    def _ours(self, raw: dict[str, Any]) -> Server:
+        """A server without our mark is not gone: it may be one of ours that lost it, and costs on."""
+        server = self._read(raw)
+        if server is None:
+            text = f"server {raw['id']} lacks the mark of {self._settings.deployment!r}: left alone"
+            raise PortError(Failure(FailureKind.CONFLICT, text))
+        return server
 
     def _remembered(self, raw: dict[str, Any]) -> Server | None:
         """Recognise a server of a cell that is down by the last list; else nothing may be concluded."""

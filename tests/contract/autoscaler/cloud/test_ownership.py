@@ -50,7 +50,8 @@ def test_servers_of_others_are_not_seen_and_not_deleted(real: RealLab) -> None:
     assert [server.server_id for server in real.cloud.servers()] == [mine.server_id]
     assert real.cloud.servers("gpu-1") == ()
     for server_id in planted:
-        assert real.cloud.server(server_id) is None
+        with pytest.raises(PortError, match="left alone"):
+            real.cloud.server(server_id)
         assert real.cloud.console(server_id) == ""
         with pytest.raises(PortError, match=f"lacks the mark of '{DEPLOYMENT}': left alone") as caught:
             real.cloud.delete(server_id)
