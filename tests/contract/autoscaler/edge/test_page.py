@@ -108,7 +108,7 @@ def test_a_wrong_token_and_a_forged_session_open_nothing(
     browser.open(f"{outside.url}/")
     browser.value(SIGN_IN.format(token="wrong"))
     browser.until("document.body.innerText.includes('not the status token')")
-    for forged in ("9999999999.00", "9999999999", "x.y", "9999999999." + "0" * 64):
+    for forged in ("9999999999.00", "9999999999", "x.y", "9999999999." + "0" * 64, "9" * 5000 + ".00"):
         cookies = {"shadow_autoscaler_session": forged}
         answer = outside.http.get(
             f"{outside.url}/status.json", headers={"Cookie": f"{next(iter(cookies))}={forged}"}

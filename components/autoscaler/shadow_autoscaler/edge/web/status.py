@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import hmac
 import logging
+import re
 import time
 from collections.abc import Sequence
 from urllib.parse import parse_qs
@@ -134,7 +135,7 @@ class StatusPage:
 
     def _valid(self, session: str) -> bool:
         until, _, seal = session.partition(".")
-        if not until.isascii() or not until.isdecimal() or int(until) < time.time():
+        if not re.fullmatch("[0-9]{1,12}", until) or int(until) < time.time():
             return False
         try:
             tokens = self._base.secrets.get(self._token or "")
