@@ -164,7 +164,7 @@ def _gitlab(parts: Parts, gitlab: GitLab) -> dict[str, Any]:
     for pool in (each for each in wanted.pools if each.forge == "gitlab"):
         args: GitLabRunnerArgs = {"url": gitlab.url, "tags": pool.labels, "project": gitlab.project}
         tokens[pool.name] = f"gitlab-runner-{pool.name}"
-        parts.given[tokens[pool.name]] = GitLabRunner(f"{pool.name}-runner", args, opts).token
+        parts.given[tokens[pool.name]] = GitLabRunner(f"autoscaler-{pool.name}-runner", args, opts).token
     return {
         "url": gitlab.url,
         "token": "gitlab-token",
