@@ -8,6 +8,8 @@ from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from junitparser import JUnitXml
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
@@ -166,6 +168,14 @@ def test_html_holds_everything_in_one_file(decision: Decision) -> None:
     assert "http" not in page.replace("http-equiv", "")
     for svg in page.split("<svg")[1:]:
         ET.fromstring("<svg" + svg.split("</svg>")[0] + "</svg>")  # noqa: S314 - our own page
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.floats(min_value=5e-324, max_value=1.7e308), min_size=6, max_size=6))
+def test_no_positive_value_breaks_a_decision_or_a_plot(values: list[float]) -> None:
+    found = decide_workload(latency([1.0] * 6), latency(values), Rules(), TODAY)
+    assert found.verdict in {Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE}
+    assert html.render(Decision((found,)), []).count("<svg") in {1, 2}
 
 
 def test_a_decision_comes_back_whole(decision: Decision, tmp_path: Path) -> None:

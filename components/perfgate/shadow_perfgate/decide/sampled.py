@@ -62,7 +62,7 @@ def _verdict(samples: Samples, found: Shift, p_holm: float, look: Look) -> tuple
     runs = min(found.n_base, found.n_candidate)
     if runs < look.min_runs:
         return _undecided(look, f"; n {runs} < {look.min_runs}, cannot test: measure more runs")
-    noisy = found.sigma > samples.limit and found.mde > _SUPPORTED * samples.limit
+    noisy = found.sigma > samples.limit and not found.mde <= _SUPPORTED * samples.limit
     large = found.estimate > samples.tau
     # Before the last look only what is surely too slow fails: tries at "more than the limit" would add up.
     significant = look.last and large and p_holm < look.alpha and not noisy

@@ -37,7 +37,7 @@ class Shift:
     @property
     def mde(self) -> float:
         """Return the change detected with 95 % power at 1 % false alarms, as a share."""
-        return expm1(_power_z() * self.sigma * sqrt(1 / self.n_base + 1 / self.n_candidate))
+        return as_share(_power_z() * self.sigma * sqrt(1 / self.n_base + 1 / self.n_candidate))
 
 
 def shift(base: Sequence[float], candidate: Sequence[float], sign: int, *, paired: bool = False) -> Shift:

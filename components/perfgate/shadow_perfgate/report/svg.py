@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from html import escape
 from math import floor, isfinite, log10
 
+_HUGE = 1e150
+"""Values are drawn up to here, so that differences stay finite."""
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -18,7 +21,7 @@ class Axis:
     @classmethod
     def around(cls, values: Iterable[float], start: float, end: float, margin: float = 0.08) -> "Axis":
         """Return a scale on which all finite `values` fit with some room."""
-        finite = [value for value in values if isfinite(value)] or [0.0, 1.0]
+        finite = [min(max(v, -_HUGE), _HUGE) for v in values if isfinite(v)] or [0.0, 1.0]
         low, high = min(finite), max(finite)
         room = (high - low) * margin or abs(high) * 0.05 or 1.0
         return cls(low - room, high + room, start, end)
