@@ -166,3 +166,9 @@ def test_the_schema_takes_a_good_file_and_refuses_a_bad_one() -> None:
     jsonschema.validate(document(), schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document(pools=[pool(max=0)]), schema)
+
+
+@pytest.mark.parametrize("text", ["? [a, b]\n: 1\n", "[" * 20_000, "a: &a [*a]\n", "&m\ngithub: *m\n"])
+def test_what_yaml_cannot_make_a_document_of_is_a_fault_like_any_other(text: str) -> None:
+    with pytest.raises(ConfigError):
+        parse(text)

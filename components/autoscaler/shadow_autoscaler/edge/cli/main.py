@@ -10,7 +10,7 @@ from typing import Any
 
 from shadow_autoscaler.edge.cli.codes import CommandError, Exit
 
-_DEFAULT_CONFIG = "/etc/shadow-autoscaler/autoscaler.yaml"
+_DEFAULT_CONFIG = "/etc/shadow-autoscaler/config.yaml"
 _EPILOG = """exit codes:
   0  done                              3  the configuration has faults
   1  something outside failed          4  no such job, VM or pool

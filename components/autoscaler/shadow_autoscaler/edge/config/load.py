@@ -22,6 +22,8 @@ class _Loader(yaml.SafeLoader):
         seen: set[object] = set()
         for key_node, _ in node.value:
             key: object = self.construct_object(key_node, deep=True)  # pyright: ignore[reportUnknownMemberType]
+            if not isinstance(key, Hashable):
+                continue  # refused below, with its place
             if key in seen:
                 raise yaml.MarkedYAMLError(
                     problem=f"key {key!r} is given twice", problem_mark=key_node.start_mark
@@ -61,6 +63,9 @@ def parse(text: str, *, source: str = "configuration", folder: Path | None = Non
 def _document(text: str, source: str) -> dict[str, Any]:
     try:
         raw = yaml.load(text, Loader=_Loader)  # noqa: S506 -- a SafeLoader
+    except RecursionError as error:
+        fault = Fault("(file)", "nested too deeply", "a YAML document", "see the reference for an example")
+        raise ConfigError(source, [fault]) from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else "(file)"
