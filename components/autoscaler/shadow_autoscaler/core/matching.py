@@ -15,6 +15,11 @@ from fnmatch import fnmatchcase
 from shadow_autoscaler.core.jobs import JobFacts
 from shadow_autoscaler.core.pools import Deployment, Pool
 
+NAMED = 10
+"""Labels that a reason names."""
+LONG = 60
+"""Letters of a label that a reason shows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -79,5 +84,12 @@ def _missing(facts: JobFacts, deployment: Deployment) -> str:
     if not pools:
         return f"no pool is configured for {facts.key.forge}"
     nearest = min(pools, key=lambda pool: (len(_lacking(pool, facts)), pool.name))
-    labels = ", ".join(sorted(_lacking(nearest, facts), key=str.casefold))
-    return f"no pool has all its labels; {nearest.name} comes closest and lacks {labels}"
+    lacking = _some(_lacking(nearest, facts))
+    return f"no pool has all its labels; {nearest.name} comes closest and lacks {lacking}"
+
+
+def _some(labels: list[str]) -> str:
+    """Name labels, never so many or so long that a row or a page cannot hold them."""
+    ordered = sorted(labels, key=str.casefold)
+    named = ", ".join(label if len(label) <= LONG else f"{label[:LONG]}…" for label in ordered[:NAMED])
+    return named if len(ordered) <= NAMED else f"{named} and {len(ordered) - NAMED} more"

@@ -125,3 +125,13 @@ def test_a_vm_whose_registration_cannot_be_removed_goes_in_the_end_without_its_p
     world.pending.clear()
     world.wait(86_401.0)
     assert any(isinstance(one, to.DeleteServer) for one in world.pending)
+
+
+@pytest.mark.parametrize("labels", [tuple(f"label-{number}" for number in range(10_000)), ("x" * 1_000_000,)])
+def test_labels_without_measure_make_no_reason_without_measure(labels: tuple[str, ...]) -> None:
+    world = World()
+    facts = JobFacts(KEY, JobStatus.QUEUED, "train", labels, 900, START)
+    decision = world.handle(ev.JobSeen(facts, ev.Source.POLL))
+    assert "lacks" in world.state.jobs[KEY].reason
+    assert len(world.state.jobs[KEY].reason) < 1000
+    assert sum(len(note.text) for note in decision.notes) < 1000
