@@ -15,6 +15,8 @@ from shadow_autoscaler.core.machines import Server, Vm
 from shadow_autoscaler.core.names import ours, vm_of_runner
 from shadow_autoscaler.core.state import Suspect
 
+LEAK_S = 3600.0
+"""How long a server of nobody's may outlive its deletion before the operator is told."""
 BUSY_S = 900.0
 """How long a forge's word that an unknown VM's runner is busy keeps its server."""
 
@@ -46,21 +48,34 @@ def forget_listed(draft: Draft, prefix: str, still: set[str]) -> None:
     for what in tuple(draft.state.suspects):
         if what.startswith(prefix) and what not in still:
             draft.suspects[what] = None
+            if prefix == "orphan:":
+                draft.calm(f"leak:{what.removeprefix(prefix)}")
 
 
 def unknown_server(draft: Draft, server: Server) -> None:
     """A server with our mark that no live VM stands for; one that hangs in deletion is deleted again."""
     name = server.marks.get("vm") or server.name
-    if draft.suspect(f"orphan:{name}") is None:
-        draft.suspects[f"orphan:{name}"] = Suspect(f"orphan:{name}", draft.now)
+    orphan = draft.suspect(f"orphan:{name}") or Suspect(f"orphan:{name}", draft.now)
     busy = draft.suspect(f"busy:{name}")
-    if busy is not None and draft.now - busy.since < BUSY_S:
+    kept = busy is not None and draft.now - busy.since < BUSY_S
+    draft.suspects[orphan.what] = replace(orphan, since=draft.now) if kept else orphan
+    if kept:
         return
+    _tell_leak(draft, name, server, orphan.since)
     if not _runners_told(draft, server):
         return
     if _twice(draft, f"server:{server.server_id}"):
         draft.emit(DeleteServer(name, server.server_id))
         draft.note(name, f"server {server.server_id} has our mark and no VM: deleted")
+
+
+def _tell_leak(draft: Draft, name: str, server: Server, since: float) -> None:
+    if draft.now - since >= LEAK_S:
+        draft.alarm(
+            f"leak:{name}",
+            f"server {server.server_id} ({server.raw_status}) has our mark, no VM, and is there after "
+            f"{LEAK_S / 60:.0f} min of deletions; see `openstack server show {server.server_id}`",
+        )
 
 
 def _runners_told(draft: Draft, server: Server) -> bool:

@@ -135,3 +135,19 @@ def test_labels_without_measure_make_no_reason_without_measure(labels: tuple[str
     assert "lacks" in world.state.jobs[KEY].reason
     assert len(world.state.jobs[KEY].reason) < 1000
     assert sum(len(note.text) for note in decision.notes) < 1000
+
+
+@pytest.mark.parametrize("status", [ServerStatus.DELETING, ServerStatus.ERROR, ServerStatus.STOPPED])
+def test_a_server_of_nobodys_that_does_not_go_is_told_once_and_calmed_when_it_is_gone(
+    status: ServerStatus,
+) -> None:
+    world = World()
+    stuck = Server("s9", "gpu-x", status, status.upper(), START, {"vm": "gpu-x"})
+    for _ in range(100):
+        world.now += 60.0
+        world.handle(ev.ServersListed((stuck,), complete=True, asked_at=world.now))
+    assert [alarm.subject for alarm in world.alarms] == ["leak:gpu-x"]
+    calls = [one for one in world.pending if isinstance(one, to.DeleteServer)]
+    assert len(calls) <= 100 * 60 / world.deployment.sweep_grace_s
+    world.handle(ev.ServersListed((), complete=True, asked_at=world.now))
+    assert not world.state.alarms
