@@ -94,7 +94,7 @@ def test_the_laws_see_a_leak_a_loss_and_a_job_killed_by_us() -> None:
 
 def test_the_same_seed_gives_the_same_trace_in_any_process() -> None:
     program = (
-        "import hashlib; from chaos.simulation import *; "
+        "import hashlib; from chaos.scenario import Scenario; from chaos.simulation import Simulation; "
         "trace = Simulation(Scenario(11, 40), trace=True).run().trace; "
         "print(len(trace), hashlib.sha256(repr(trace).encode()).hexdigest())"
     )
