@@ -1,11 +1,12 @@
 """The command line: what it prints, where, and with which exit code."""
 
 import json
+import logging
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,15 @@ from shadow_autoscaler.testing.cloud import FakeCloud
 from shadow_autoscaler.testing.github import FakeGitHub
 
 Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """`serve` takes the root logger over; give it back."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level
 
 
 @pytest.fixture(name="run")
