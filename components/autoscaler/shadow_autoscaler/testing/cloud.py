@@ -83,11 +83,13 @@ class FakeCloud:
             return server
 
     def servers(self, vm: str = "") -> tuple[Server, ...]:
-        """Return servers; a stale list shows what the former call showed."""
+        """Return servers; a stale list of all shows what the former call showed, that of one VM never is."""
         with self._faults.call("cloud.servers", writes=False):
+            if vm:
+                return tuple(one for one in self._servers.values() if one.marks.get("vm") == vm)
             if not self._faults.stale("cloud.servers"):
                 self._shown = tuple(self._servers.values())
-            return tuple(server for server in self._shown if vm in {"", server.marks.get("vm")})
+            return self._shown
 
     def server(self, server_id: str) -> Server | None:
         """Return the server as it is now."""
