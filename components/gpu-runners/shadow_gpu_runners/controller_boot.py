@@ -128,6 +128,10 @@ def _tls_files(settings: ControllerSettings) -> list[BootFile]:
     return files
 
 
+_PATIENCE = "\tservers {\n\t\ttimeouts {\n\t\t\tread_header 10s\n\t\t\tread_body 60s\n\t\t}\n\t}\n"
+"""Strangers reach this port: a sender that dawdles must not hold a connection for ever."""
+
+
 def caddyfile(settings: ControllerSettings) -> str:
     """Return the configuration of the TLS server in front of the controller."""
     host = urlsplit(settings.url).netloc
@@ -135,7 +139,7 @@ def caddyfile(settings: ControllerSettings) -> str:
     own = "\ttls /etc/caddy/certificate.pem /etc/caddy/key.pem\n" if settings.tls == "certificate" else ""
     # A little over GitHub's largest payload, so that the service itself says what is wrong with a larger one.
     return (
-        f"{{\n\tadmin off\n{email}}}\n\n{host} {{\n{own}"
+        f"{{\n\tadmin off\n{email}{_PATIENCE}}}\n\n{host} {{\n{own}"
         "\trequest_body {\n\t\tmax_size 26MiB\n\t}\n"
         f"\treverse_proxy 127.0.0.1:{settings.port}\n}}\n"
     )

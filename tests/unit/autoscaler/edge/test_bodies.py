@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import MutableMapping
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -20,5 +21,5 @@ def test_a_body_that_does_not_come_holds_no_connection(monkeypatch: pytest.Monke
     async def ask() -> bytes:
         return await bodies.read(Request({"type": "http", "headers": []}, never), 100)
 
-    with pytest.raises(ClientDisconnect):
-        asyncio.run(ask())
+    with closing(asyncio.new_event_loop()) as loop, pytest.raises(ClientDisconnect):
+        loop.run_until_complete(ask())

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from urllib.parse import parse_qs
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -85,6 +85,8 @@ class StatusPage:
             form = parse_qs((await read(request, 4096)).decode("utf-8", "replace"))
         except TooLargeError:
             return PlainTextResponse("too large\n", 413, _HEADERS)
+        except ClientDisconnect:
+            return Response(status_code=400)
         if not self._right(form.get("token", [""])[0]):
             peer = request.client.host if request.client else ""
             _log.warning("wrong status token", extra={"address": peer})
