@@ -16,7 +16,6 @@ class Job:
     project: str = ""
     branch: str = ""
     """Branch of a branch pipeline; empty for merge requests."""
-    default_branch: str = ""
     commit: str = ""
     request: str = ""
     """Number of the merge or pull request; empty for none."""
@@ -49,7 +48,6 @@ def _gitlab(e: Mapping[str, str]) -> Job:
         provider="gitlab",
         project=e.get("CI_PROJECT_PATH", ""),
         branch="" if request else e.get("CI_COMMIT_BRANCH", ""),
-        default_branch=e.get("CI_DEFAULT_BRANCH", ""),
         commit=e.get("CI_COMMIT_SHA", ""),
         request=request,
         target=e.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", ""),
@@ -68,7 +66,6 @@ def _github(e: Mapping[str, str]) -> Job:
         provider="github",
         project=project,
         branch="" if pull else e.get("GITHUB_REF_NAME", ""),
-        default_branch=_text(event, "repository", "default_branch"),
         commit=e.get("GITHUB_SHA", ""),
         request=pull,
         target=e.get("GITHUB_BASE_REF", ""),

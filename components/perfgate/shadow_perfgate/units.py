@@ -25,9 +25,6 @@ _FACTORS: dict[str, tuple[str, float]] = {
     "%": ("share", 0.01),
 }
 
-KNOWN = tuple(_FACTORS)
-"""Every unit that converts; a metric of a user's own may have another, which compares with itself only."""
-
 
 def convertible(given: str, wanted: str) -> bool:
     """Tell whether numbers in unit `given` can be stated in unit `wanted`."""

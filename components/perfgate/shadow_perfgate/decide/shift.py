@@ -27,7 +27,6 @@ class Shift:
     lower: float
     """One-sided 95 % bound; -inf when there are too few runs."""
     upper: float
-    lower99: float
     sigma: float
     """Standard deviation of a run on the log scale, about its CV; when paired, of what pairs leave of it."""
     n_base: int
@@ -53,13 +52,12 @@ def _unpaired(old: list[float], new: list[float]) -> Shift:
     m, n = len(old), len(new)
     pick = _pairwise(old, new)
     middle = (m * n + 1) // 2
-    margins = [ranks.rank_sum_margin(m, n, alpha) for alpha in (0.05, 0.01)]
+    margin = ranks.rank_sum_margin(m, n, 0.05)
     return Shift(
         estimate=(pick(middle) + pick(m * n + 1 - middle)) / 2,
         p=ranks.rank_sum_p(old, new),
-        lower=_bound(pick, margins[0]),
-        upper=-_bound(lambda k: -pick(m * n + 1 - k), margins[0]),
-        lower99=_bound(pick, margins[1]),
+        lower=_bound(pick, margin),
+        upper=-_bound(lambda k: -pick(m * n + 1 - k), margin),
         sigma=_pooled(old, new),
         n_base=m,
         n_candidate=n,
@@ -72,13 +70,12 @@ def _paired(differences: list[float]) -> Shift:
     total = n * (n + 1) // 2
     pick = _walsh(sorted(differences))
     middle = (total + 1) // 2
-    margins = [ranks.signed_rank_margin(n, alpha) for alpha in (0.05, 0.01)]
+    margin = ranks.signed_rank_margin(n, 0.05)
     return Shift(
         estimate=(pick(middle) + pick(total + 1 - middle)) / 2,
         p=ranks.signed_rank_p(differences),
-        lower=_bound(pick, margins[0]),
-        upper=-_bound(lambda k: -pick(total + 1 - k), margins[0]),
-        lower99=_bound(pick, margins[1]),
+        lower=_bound(pick, margin),
+        upper=-_bound(lambda k: -pick(total + 1 - k), margin),
         sigma=stdev(differences) / sqrt(2),
         n_base=n,
         n_candidate=n,
