@@ -99,7 +99,6 @@ class Cause(StrEnum):
     JOB_DEADLINE = "job-deadline"
     IDLE = "idle"
     DRAINED = "drained"
-    ORPHAN = "orphan"
 
 
 @dataclass(frozen=True, slots=True)

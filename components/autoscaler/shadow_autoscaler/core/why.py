@@ -4,7 +4,7 @@ from shadow_autoscaler.core import ladder
 from shadow_autoscaler.core.blockers import clock, job_block, pool_block, trial_block
 from shadow_autoscaler.core.draft import Draft
 from shadow_autoscaler.core.jobs import Job, JobKey, JobStatus, Reclaim
-from shadow_autoscaler.core.machines import Cause, Market, Phase, Vm
+from shadow_autoscaler.core.machines import Market, Phase, Vm
 from shadow_autoscaler.core.pools import Deployment, Pool
 from shadow_autoscaler.core.room import Room, total_room
 from shadow_autoscaler.core.state import State
@@ -179,11 +179,3 @@ def _quota(draft: Draft, job: Job, pool: Pool) -> str:
         return ""
     flavor = step.rung.flavor
     return f"the project's quota has no {lacks} left for one more {flavor}; free some or have it raised"
-
-
-def why_vm(vm: Vm, now: float) -> str:
-    """Say in one sentence what a VM does, or why it ended."""
-    if vm.cause is not Cause.NONE:
-        detail = f" ({vm.detail})" if vm.detail else ""
-        return f"VM {vm.name} is {vm.phase.name.lower()} because of {vm.cause}{detail}."
-    return f"VM {vm.name} is {vm.phase.name.lower()} for {_span(now - vm.planned_at)} since it was asked for."

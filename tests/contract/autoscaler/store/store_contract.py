@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from shadow_autoscaler.core.faults import Failure, FailureKind
 from shadow_autoscaler.core.intents import (
     Alarm,
     CheckJob,
@@ -99,7 +98,6 @@ EVERYTHING = Decision(
     intents=INTENTS,
     notes=(Note(str(KEY), "waits"), Note("gpu-t4-x1", "asked for")),
 )
-FAILURE = Failure(FailureKind.TRANSIENT, "503")
 
 
 def delivery(name: str = "D-1", body: bytes = b'{"a":"\xff"}') -> Delivery:

@@ -13,7 +13,7 @@ from shadow_autoscaler.core.jobs import ForgeKind, JobKey, JobStatus
 from shadow_autoscaler.core.machines import ServerStatus
 from shadow_autoscaler.core.pools import Deployment, Policy
 from shadow_autoscaler.core.quota import Quota
-from shadow_autoscaler.core.why import why, why_vm
+from shadow_autoscaler.core.why import why
 
 
 def no_pool(world: World) -> JobKey:
@@ -242,13 +242,3 @@ def test_why_tells_of_reclaims_and_their_end() -> None:
     world.handle(ev.Drained("p1"))
     world.tell(new)
     assert "goes on-demand because spot was taken" in why(world.state, new, world.now, world.deployment)
-
-
-def test_why_a_vm_ended() -> None:
-    world = World()
-    key = world.queued()
-    world.run()
-    vm = world.vm_for(key).name
-    assert "is building" in why_vm(world.state.vms[vm], world.now)
-    world.handle(ev.VmReported(vm, "gpu_host", "failed", "ERR!"))
-    assert "because of gpu-unhealthy (gpu_host: ERR!)" in why_vm(world.state.vms[vm], world.now)
