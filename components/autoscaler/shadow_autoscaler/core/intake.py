@@ -184,7 +184,7 @@ def _attach(draft: Draft, job: Job, vm: Vm) -> None:
 def _done(draft: Draft, job: Job) -> None:
     job = draft.put_job(replace(job, ended_at=draft.now, reason=""))
     vm = draft.vm(job.vm)
-    reclaim.on_job_done(draft, job, vm)
+    rerun.on_job_done(draft, reclaim.on_job_done(draft, job, vm))
     draft.calm(f"job:{job.key}")
     if vm is None or vm.job != job.key:
         return

@@ -13,6 +13,7 @@ from shadow_autoscaler.core.events import RerunAnswered, RerunOutcome, RunComple
 from shadow_autoscaler.core.index import run_key
 from shadow_autoscaler.core.intents import CheckJob, Rerun
 from shadow_autoscaler.core.jobs import ForgeKind, Job, JobStatus, Reclaim
+from shadow_autoscaler.core.state import Suspect
 
 OWN_RETRY_S = 30.0
 """How long GitLab is given to make the new job of a project's own `retry:`."""
@@ -26,6 +27,9 @@ def on_run_completed(draft: Draft, event: RunCompleted) -> None:
     run = (event.key.forge, event.key.project, event.run_id)
     github = event.key.forge is ForgeKind.GITHUB
     jobs = [job for job in draft.run_jobs(run) if not github or job.key.attempt == event.attempt]
+    for job in jobs:
+        if job.status is not JobStatus.DONE and job.vm:
+            draft.suspects[_over(job)] = Suspect(_over(job), draft.now)
     _request(draft, jobs)
 
 
@@ -50,6 +54,19 @@ def _has_ended(draft: Draft, job: Job) -> bool:
         return True
     draft.emit(CheckJob(job.key))
     return False
+
+
+def on_job_done(draft: Draft, job: Job) -> None:
+    """A job has ended whose run had completed before: the two are told in any order."""
+    if draft.suspect(_over(job)) is None:
+        return
+    draft.suspects[_over(job)] = None
+    if job.reclaim is Reclaim.WAITS_FOR_RUN:
+        _request(draft, [one for one in draft.run_jobs(run_key(job)) if one.key.attempt == job.key.attempt])
+
+
+def _over(job: Job) -> str:
+    return f"over:{job.key}"
 
 
 def _superseded(draft: Draft, job: Job) -> bool:

@@ -50,8 +50,8 @@ class Suspect:
     """Something that looked left over once; the second look decides."""
 
     what: str
-    """`leftover:<kind>:<id>`, `server:<id>`, `runner:<forge>:<id>`, `busy:<vm>`, `orphan:<vm>` or
-    `listed:<forge>`."""
+    """`leftover:<kind>:<id>`, `server:<id>`, `runner:<forge>:<id>`, `busy:<vm>`, `orphan:<vm>`,
+    `listed:<forge>`, or `over:<job>` for a job whose run has completed before its own end was told."""
     since: float
 
 

@@ -177,7 +177,7 @@ def _calm(draft: Draft, kinds: tuple[str, ...], subject: str) -> None:
 
 def _forget_busy(draft: Draft) -> None:
     for what, suspect in draft.state.suspects.items():
-        if what.startswith("busy:") and draft.now - suspect.since > OVERDUE_CHECK_S * 6:
+        if what.startswith(("busy:", "over:")) and draft.now - suspect.since > OVERDUE_CHECK_S * 6:
             draft.suspects[what] = None
 
 

@@ -58,6 +58,27 @@ def test_case_7_a_busy_vm_is_left_alone_on_notice() -> None:
     assert world.state.vms[vm.name].phase is Phase.BUSY
 
 
+def test_case_7_a_run_that_is_told_to_be_over_before_its_job_is_run_again_at_once() -> None:
+    world = World()
+    key = world.queued()
+    vm = world.serve(key)
+    world.handle(ev.ReclaimNoticed(vm.name, world.now + 6))
+    world.now += 6
+    world.vanish(vm.name)
+    world.list_servers()
+    world.list_servers()
+    world.run()
+    world.handle(ev.RunCompleted(JobKey(ForgeKind.GITHUB, "acme/app", 0), 900, 1))
+    assert not world.of(to.Rerun)
+    world.finish(key, FAILED)
+    world.tell(key)
+    assert len(world.of(to.Rerun)) == 1
+    world.run()
+    complete(world)
+    assert len(world.of(to.Rerun)) == 1
+    assert len(attempts(world, 2)) == 1
+
+
 def test_case_7_one_call_for_the_run_after_it_has_completed_and_the_new_jobs_go_on_demand() -> None:
     world, keys = two_reclaimed()
     assert not world.of(to.Rerun)
