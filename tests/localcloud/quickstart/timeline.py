@@ -52,7 +52,8 @@ def table(facts: Mapping[str, Any]) -> Table:
         job = by_job.get(vm["job"], {})
         start = job.get("queued_at") or vm["times"]["planned"]
         cells = [_since(vm["times"].get(step), start) for step in _STEPS]
-        machine = Text(f"{vm['name']}\n{vm['market']}, {vm['cause']}")
+        cause = "reclaimed" if vm["reclaim_at"] else vm["cause"]
+        machine = Text(f"{vm['name']}\n{vm['market']}, {cause}")
         shown.add_row(Text(_job(job)), machine, *cells)
     return shown
 
