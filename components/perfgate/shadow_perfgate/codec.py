@@ -92,6 +92,10 @@ def _check_text(text: str | bytes, source: str) -> None:
             f"{source}: line {error.lineno} column {error.colno}: {error.msg}; "
             "expected a whole session as JSON, the file is cut short or not JSON"
         ) from None
+    except ValueError:
+        raise InputError(
+            f"{source}: holds a number of thousands of digits, expected a measured one"
+        ) from None
     except RecursionError:
         raise InputError(f"{source}: is nested too deeply to be a session") from None
     _check_version(document, source)

@@ -1,6 +1,14 @@
 """Numbers as people read them: shares with a sign, values with their unit."""
 
+import re
 from math import isfinite
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """Return `text` on one line, without what steers a terminal or turns its direction."""
+    return _CONTROL.sub("?", text.replace("\n", " "))
 
 
 def share(value: float | None, digits: int = 1) -> str:

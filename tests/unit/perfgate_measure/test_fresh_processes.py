@@ -209,6 +209,12 @@ def test_a_command_brings_its_own_names(planned: Planned, tmp_path: Path) -> Non
         ("print('{\"a\": NaN}')", "figures that are no numbers: a = nan"),
         ('print(\'{"a": "fast"}\')', "printed no figure"),
         ("raise SystemExit('no GPU here')", "ended with 1: no GPU here"),
+        ("print('{\"metrics\": [1]}')", r"metrics: got \[1\]"),
+        ("print('{\"metrics\": null}')", "metrics: got None"),
+        ('print(\'{"metrics": {"a": 1}, "requests": "many"}\')', "requests: got many"),
+        ('print(\'{"metrics": {"a": 1}, "requests": 1e999}\')', "requests: got inf"),
+        ("print('{\"a\": 1' + '0' * 400 + '}')", "figures that are no numbers: a = inf"),
+        ("print('{\"a\":' * 100_000)", "is broken"),
     ],
 )
 def test_a_command_without_figures_is_refused(

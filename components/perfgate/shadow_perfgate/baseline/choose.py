@@ -9,6 +9,8 @@ from shadow_perfgate.model import Session
 
 MOST = 10
 """Sessions that a baseline is made of."""
+_LEAST_DIGITS = 7
+"""Fewer digits of a commit do not tell which one it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,13 @@ def choose(store: Store, key: Key, ancestry: Ancestry) -> Baseline:
 
 
 def _nearest(found: list[Entry], ancestry: Ancestry) -> tuple[list[Entry], int] | None:
-    order = {commit[: len(found[0].commit)]: place for place, commit in enumerate(ancestry.commits)}
+    # Stored commits differ in length: tools shorten them, imported sessions have none.
+    lengths = {len(entry.commit) for entry in found if len(entry.commit) >= _LEAST_DIGITS}
+    order = {
+        commit[:length]: place
+        for place, commit in reversed(list(enumerate(ancestry.commits)))
+        for length in lengths
+    }
     known = [entry for entry in found if entry.commit in order]
     if not known:
         return None

@@ -1,5 +1,6 @@
 """Sessions in a store: each a file of its own, found by what makes numbers comparable."""
 
+import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ _TRIES = 5
 _TIME = "%Y%m%dT%H%M%SZ"
 _SHOWN = 12
 """Digits of a commit in a file's name."""
+_NAME = re.compile(r"\d{8}T\d{6}Z-[0-9A-Za-z]+-[0-9A-Za-z]+\.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ def branch_prefix(project: str, branch: str) -> str:
 def append(store: Store, session: Session, branch: str, now: datetime) -> Session:
     """Store `session` below `branch` and return it with its id; an existing one is never touched."""
     key = Key.of(session.project, branch, session.fingerprint, session.workload)
-    commit = (session.commit or "unknown")[:_SHOWN]
+    # The commit is text of the session's writer: it may neither leave the folder nor hide the session.
+    commit = re.sub(r"[^0-9A-Za-z]", "", session.commit)[:_SHOWN] or "unknown"
     for _ in range(_TRIES):
         name = f"{now.strftime(_TIME)}-{commit}-{secrets.token_hex(4)}"
         stored = replace(session, id=name, branch=branch, created=session.created or now.isoformat())
@@ -91,5 +94,4 @@ def load(store: Store, found: Iterable[Entry]) -> list[Session]:
 
 
 def _is_session(name: str) -> bool:
-    stem = name.rsplit("/", 1)[-1]
-    return stem.endswith(".json") and stem.count("-") == 2
+    return _NAME.fullmatch(name.rsplit("/", 1)[-1]) is not None

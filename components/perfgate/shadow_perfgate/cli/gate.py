@@ -58,10 +58,13 @@ def command(
 def _decide(config: "Config", job: "Job", base: str, only: tuple[str, ...], reports: Path) -> "Decision":
     from shadow_perfgate.baseline import ancestry  # noqa: PLC0415 - loaded when called
     from shadow_perfgate.cli import workspace  # noqa: PLC0415
+    from shadow_perfgate.errors import InputError  # noqa: PLC0415
     from shadow_perfgate.gate.changed_rules import changed_rules  # noqa: PLC0415
     from shadow_perfgate.gate.request import gate  # noqa: PLC0415
     from shadow_perfgate.report import files, terminal  # noqa: PLC0415
 
+    if base.startswith("-"):
+        raise InputError(f"--base: got {base!r}, expected a commit; git would take it for an option")
     root = workspace.repository_of(config.path.resolve().parent)
     workspace.read_plans(config, only)
     workspace.ensure_repository(root)

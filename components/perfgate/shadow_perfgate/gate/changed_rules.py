@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shadow_perfgate.baseline.git import line
 from shadow_perfgate.config import Config, parse
-from shadow_perfgate.decide.rules import Rules, Threshold, Waiver
+from shadow_perfgate.decide.rules import LeakRule, Rules, Threshold, Waiver
 from shadow_perfgate.errors import PerfgateError
 from shadow_perfgate.text import percent
 
@@ -25,7 +25,11 @@ def changed_rules(repository: Path, base: str, config: Config) -> list[str]:
         return ["base's perfgate.toml could not be read, so its limits were not compared"]
     return [
         f"{change} in this change"
-        for change in (*_changes(before.rules, config.rules), *_workloads(before, config))
+        for change in (
+            *_changes(before.rules, config.rules),
+            *_settings(before, config),
+            *_workloads(before, config),
+        )
     ]
 
 
@@ -39,6 +43,24 @@ def _changes(before: Rules, after: Rules) -> Iterator[str]:
             yield f"waiver added: {_waived(waiver)}"
     if before.check_output and not after.check_output:
         yield "the output check was switched off"
+
+
+def _settings(before: Config, after: Config) -> Iterator[str]:
+    """Yield what else decides whether the gate blocks: a change could switch it off by any of these."""
+    for name in ("alpha", "looks", "noisy_looks", "min_runs", "leak", "aliases"):
+        old, new = getattr(before.rules, name), getattr(after.rules, name)
+        if old != new:
+            yield f"{name} moved: {_plain(old)} -> {_plain(new)}"
+    for name in ("main", "missing_baseline", "stored_runs", "store"):
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            yield f"{name} moved: {_plain(old)} -> {_plain(new)}"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, LeakRule):
+        return f"{value.role} above {value.floor:g} MiB after {value.min_points} batches"
+    return str(list(value) if isinstance(value, tuple) else value)
 
 
 def _workloads(before: Config, after: Config) -> Iterator[str]:

@@ -75,7 +75,7 @@ def _documents(path: Path) -> list[Node]:
     while place < len(text):
         try:
             document, end = decoder.raw_decode(text, place)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{path}: {error}; the file is cut off or no JSON: write it again") from None
         found.append(Node(document, str(path)))
         place = end + len(text[end:]) - len(text[end:].lstrip())

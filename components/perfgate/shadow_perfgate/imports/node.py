@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 from typing import cast
 
 from shadow_perfgate.errors import InputError
@@ -44,7 +45,10 @@ class Node:
         """Return the number here, or None."""
         if isinstance(self.value, bool) or not isinstance(self.value, int | float):
             return None
-        return float(self.value)
+        try:
+            return float(self.value)
+        except OverflowError:
+            return inf
 
     def needed(self) -> float:
         """Return the number here; raise `InputError` when there is none."""

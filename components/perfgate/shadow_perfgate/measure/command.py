@@ -7,7 +7,7 @@ the command's own.
 
 import json
 from collections.abc import Mapping
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, cast
 
 from shadow_perfgate.errors import MeasureError
@@ -22,12 +22,12 @@ def told(ended: Ended, options: Mapping[str, object], window: tuple[int, int]) -
             f"{' '.join(argv)} ended with {ended.code}: {(ended.stderr or ended.stdout)[-TAIL:]}"
         )
     table = last_object(ended.stdout, argv)
-    numbers = cast("dict[str, object]", table.get("metrics", table))
+    numbers = _table(table.get("metrics", table), argv)
     names = cast("Mapping[str, str]", options.get("metrics", {}))
     metrics = {names.get(key, key): value for key, value in numbers.items() if not names or key in names}
     return {
         "metrics": finite(metrics, argv),
-        "requests": int(table.get("requests", 0)),
+        "requests": _requests(table.get("requests", 0), argv),
         "digest": str(table.get("output_digest", "")),
         "windows": [window],
         "start_time": 0.0,
@@ -50,7 +50,7 @@ def last_object(output: str, argv: list[str]) -> dict[str, Any]:
         if line.strip().startswith("{"):
             try:
                 return cast("dict[str, Any]", json.loads(line))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise MeasureError(
                     f"{' '.join(argv)}: last JSON line {line[:80]!r} is broken: {error}"
                 ) from error
@@ -62,7 +62,7 @@ def last_object(output: str, argv: list[str]) -> dict[str, Any]:
 def finite(metrics: Mapping[str, object], argv: list[str]) -> dict[str, float]:
     """Return the measured numbers; text and booleans are no figures, NaN and infinity are faults."""
     numbers = {
-        name: float(value)
+        name: _float(value)
         for name, value in metrics.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
@@ -74,3 +74,27 @@ def finite(metrics: Mapping[str, object], argv: list[str]) -> dict[str, float]:
             f"{' '.join(argv)} printed no figure; expected numbers by name, got {dict(metrics)}"
         )
     return numbers
+
+
+def _table(value: object, argv: list[str]) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise MeasureError(
+            f"{' '.join(argv)}: metrics: got {str(value)[:80]}, expected an object of numbers by name"
+        )
+    return cast("dict[str, object]", value)
+
+
+def _requests(value: object, argv: list[str]) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise MeasureError(
+            f"{' '.join(argv)}: requests: got {str(value)[:80]}, expected a whole number, 0 or more"
+        )
+    return value
+
+
+def _float(value: float) -> float:
+    """Return `value`; whole numbers too large for a float are infinite, which the caller refuses."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf

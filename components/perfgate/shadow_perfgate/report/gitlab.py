@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from shadow_perfgate.decide.verdict import Decision, MetricDecision, Verdict, WorkloadDecision
-from shadow_perfgate.text import plain
+from shadow_perfgate.text import plain, visible
 
 _SEVERITIES: dict[Verdict, str] = {
     Verdict.FAIL: "major",
@@ -86,4 +86,4 @@ def _family(metric: MetricDecision) -> str:
 
 
 def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return visible(text).replace("\\", "\\\\").replace('"', '\\"')

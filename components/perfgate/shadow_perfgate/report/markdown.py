@@ -2,7 +2,7 @@
 
 from shadow_perfgate.decide.verdict import Decision, MetricDecision, Verdict, WorkloadDecision
 from shadow_perfgate.report import summary
-from shadow_perfgate.text import percent, probability, share
+from shadow_perfgate.text import percent, probability, share, visible
 
 COMMENT_LIMIT = 65_000
 """Characters; GitHub takes 65,536 in a comment."""
@@ -39,7 +39,7 @@ def _workload(workload: WorkloadDecision) -> list[str]:
         ]
     said = [f"- {_sign(f.verdict)}{_text(f.message)}" for f in workload.findings]
     said += [
-        f"- {summary.icon(m)} `{m.spec.name}`: {_text(m.message)}"
+        f"- {summary.icon(m)} {_code(m.spec.name)}: {_text(m.message)}"
         for m in workload.metrics
         if m.gated and (summary.status(m) != "pass" or "cannot exclude" in m.message)
     ]
@@ -52,7 +52,7 @@ def _row(metric: MetricDecision) -> str:
     interval = "" if exact else f" [{share(metric.lower)}, {share(metric.upper)}]"
     change = f"**{share(metric.change)}**" if metric.gated else share(metric.change)
     cells = (
-        f"`{metric.spec.name}` {summary.name(metric).split(' ', 1)[1]}",
+        f"{_code(metric.spec.name)} {_text(summary.name(metric).removeprefix(metric.spec.name).strip())}",
         summary.typical(metric.base),
         summary.typical(metric.candidate),
         change + interval,
@@ -73,6 +73,11 @@ def _cell(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return text that cannot start HTML, mention anyone or break a list."""
-    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace("\n", " ")
+    """Return text that cannot start HTML, link, mention anyone or break a list."""
+    escaped = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace("](", "]\\(")
     return escaped.replace("@", "@\u200b")
+
+
+def _code(text: str) -> str:
+    """Return text as a code span that it cannot leave."""
+    return f"`{visible(text).replace('`', chr(39))}`"

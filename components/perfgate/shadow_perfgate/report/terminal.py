@@ -1,12 +1,12 @@
 """The verdict as a table on the terminal; in a log without colours the words are the same."""
 
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as unstyled
 from rich.table import Table
 
 from shadow_perfgate.decide.verdict import Decision, MetricDecision, Verdict, WorkloadDecision
 from shadow_perfgate.report import summary
-from shadow_perfgate.text import percent, probability, share
+from shadow_perfgate.text import percent, probability, share, visible
 
 _COLOURS = {
     Verdict.PASS: "green",
@@ -23,14 +23,14 @@ def show(decision: Decision, console: Console) -> None:
     for workload in decision.workloads:
         _workload(workload, console)
     for notice in decision.notices:
-        console.print(f"note: {escape(notice)}", soft_wrap=True)
+        console.print(f"note: {_escape(notice)}", soft_wrap=True)
     colour = _COLOURS[decision.verdict]
-    console.print(f"[{colour}]perfgate {escape(summary.headline(decision))}[/]", soft_wrap=True)
+    console.print(f"[{colour}]perfgate {_escape(summary.headline(decision))}[/]", soft_wrap=True)
 
 
 def _workload(workload: WorkloadDecision, console: Console) -> None:
     if workload.metrics:
-        table = Table(title=escape(f"{workload.workload}: {summary.how(workload)}"), title_justify="left")
+        table = Table(title=_escape(f"{workload.workload}: {summary.how(workload)}"), title_justify="left")
         for column in _COLUMNS:
             table.add_column(column, justify="left" if column in {"metric", "verdict"} else "right")
         for metric in workload.metrics:
@@ -38,15 +38,20 @@ def _workload(workload: WorkloadDecision, console: Console) -> None:
         console.print(table)
     for finding in workload.findings:
         word = "note" if finding.verdict is None else f"[{_COLOURS[finding.verdict]}]{finding.verdict}[/]"
-        console.print(f"{word}: {escape(workload.workload)}: {escape(finding.message)}", soft_wrap=True)
+        console.print(f"{word}: {_escape(workload.workload)}: {_escape(finding.message)}", soft_wrap=True)
     for metric in workload.metrics:
         if metric.gated and (metric.verdict is not Verdict.PASS or metric.waiver or _noted(metric)):
             text = f"{workload.workload}/{metric.spec.name}: {metric.message}"
             console.print(
-                f"[{_COLOURS[metric.verdict]}]{summary.status(metric)}[/]: {escape(text)}", soft_wrap=True
+                f"[{_COLOURS[metric.verdict]}]{summary.status(metric)}[/]: {_escape(text)}", soft_wrap=True
             )
     for note in summary.notes(workload):
-        console.print(f"note: {escape(workload.workload)}: {escape(note)}", soft_wrap=True)
+        console.print(f"note: {_escape(workload.workload)}: {_escape(note)}", soft_wrap=True)
+
+
+def _escape(text: str) -> str:
+    """Return text that rich prints as it is and that cannot steer the terminal."""
+    return unstyled(visible(text))
 
 
 def _noted(metric: MetricDecision) -> bool:
@@ -56,7 +61,7 @@ def _noted(metric: MetricDecision) -> bool:
 def _row(metric: MetricDecision) -> list[str]:
     exact = metric.p is None
     return [
-        summary.name(metric),
+        _escape(summary.name(metric)),
         summary.typical(metric.base),
         summary.typical(metric.candidate),
         share(metric.change),
