@@ -23,16 +23,41 @@ from shadow_perfgate.gate.changed_rules import changed_rules
     ],
 )
 def test_every_loosened_rule_is_told(tmp_path: Path, after: str, said: str) -> None:
+    notices = told(tmp_path, "", after)
+    assert len(notices) == 1
+    assert said in notices[0]
+
+
+WORKLOAD = '[[workload]]\nname = "w"\nengine = "command"\n[workload.command]\nargv = ["python3", "bench.py"]'
+OWN = '[metrics.mine]\nunit = "ms"\ndirection = "lower"'
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (WORKLOAD, WORKLOAD.replace("bench", "other"), "measured in another way, base's code too: command"),
+        (OWN, OWN.replace("lower", "higher"), "meaning of mine moved: ms, lower is better"),
+    ],
+)
+def test_a_workload_or_metric_that_means_something_else_is_told(
+    tmp_path: Path, before: str, after: str, said: str
+) -> None:
+    notices = told(tmp_path, before, after)
+    assert len(notices) == 1
+    assert said in notices[0]
+
+
+def told(tmp_path: Path, before: str, after: str) -> list[str]:
+    """Return the notices about a change from one configuration to the other."""
+
     def git(*arguments: str) -> None:
         identity = ("-c", "user.name=x", "-c", "user.email=x@localhost")
         subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True)
 
     place = tmp_path / "perfgate.toml"
-    place.write_text('project = "p"\n', encoding="utf-8")
+    place.write_text(f'project = "p"\n{before}\n', encoding="utf-8")
     git("init", "-q")
     git("add", ".")
     git("commit", "-qm", "base")
     place.write_text(f'project = "p"\n{after}\n', encoding="utf-8")
-    notices = changed_rules(tmp_path, "HEAD", config.load(place))
-    assert len(notices) == 1
-    assert said in notices[0]
+    return changed_rules(tmp_path, "HEAD", config.load(place))

@@ -8,6 +8,7 @@ from shadow_perfgate.baseline.git import line
 from shadow_perfgate.config import Config, parse
 from shadow_perfgate.decide.rules import LeakRule, Rules, Threshold, Waiver
 from shadow_perfgate.errors import PerfgateError
+from shadow_perfgate.model import MetricSpec
 from shadow_perfgate.text import percent
 
 
@@ -51,7 +52,10 @@ def _settings(before: Config, after: Config) -> Iterator[str]:
         old, new = getattr(before.rules, name), getattr(after.rules, name)
         if old != new:
             yield f"{name} moved: {_plain(old)} -> {_plain(new)}"
-    for name in ("main", "missing_baseline", "stored_runs", "store"):
+    for name in sorted(before.specs.keys() & after.specs.keys()):
+        if before.specs[name] != after.specs[name]:
+            yield f"meaning of {name} moved: {_meant(before.specs[name])} -> {_meant(after.specs[name])}"
+    for name in ("main", "missing_baseline", "stored_runs", "store", "prepare"):
         old, new = getattr(before, name), getattr(after, name)
         if old != new:
             yield f"{name} moved: {_plain(old)} -> {_plain(new)}"
@@ -63,11 +67,18 @@ def _plain(value: object) -> str:
     return str(list(value) if isinstance(value, tuple) else value)
 
 
+def _meant(spec: MetricSpec) -> str:
+    return f"{spec.unit}, {spec.direction} is better, {spec.kind}, definition {spec.definition}"
+
+
 def _workloads(before: Config, after: Config) -> Iterator[str]:
-    old, new = ([str(table.get("name", "")) for table in config.workloads] for config in (before, after))
-    for name in old:
+    old, new = ({str(t.get("name", "")): t for t in config.workloads} for config in (before, after))
+    for name, table in old.items():
         if name not in new:
             yield f"workload {name!r} is no longer measured: removed"
+        elif table != new[name]:
+            keys = [key for key in sorted({*table, *new[name]}) if table.get(key) != new[name].get(key)]
+            yield f"workload {name!r} is measured in another way, base's code too: {', '.join(keys)} moved"
 
 
 def _said(threshold: Threshold | None) -> str:
