@@ -11,7 +11,7 @@ from shadow_autoscaler.core.breaker import mend
 from shadow_autoscaler.core.closing import close
 from shadow_autoscaler.core.draft import Draft
 from shadow_autoscaler.core.intents import CreateServer
-from shadow_autoscaler.core.jobs import Job
+from shadow_autoscaler.core.jobs import ForgeKind, Job
 from shadow_autoscaler.core.machines import Cause, Market, Phase, Vm
 from shadow_autoscaler.core.names import vm_name
 from shadow_autoscaler.core.pools import Pool
@@ -182,6 +182,10 @@ def _trim_released(draft: Draft) -> None:
         if vm is None or not is_free(vm):
             continue
         pool = draft.pool_of(vm)
+        # GitLab removes a busy manager as well as an idle one, so nothing would stop a job that starts just
+        # now: the machine waits for another job until its runner's own time is up.
+        if pool is not None and pool.forge is ForgeKind.GITLAB and vm.phase is Phase.READY:
+            continue
         free = sum(is_free(one) for one in draft.live(vm.pool))
         if pool is None or draft.pool_state(vm.pool).drained or free > windows.wanted(pool, draft.now):
             close(draft, vm, Cause.JOB_GONE, "its job went away, and no other waits")

@@ -4,12 +4,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from unit.autoscaler.core.samples import DEPLOYMENT, ON_DEMAND, P1, SPOT
+from unit.autoscaler.core.samples import DEPLOYMENT, GITLAB, ON_DEMAND, P1, SPOT
 from unit.autoscaler.core.world import World
 
 from shadow_autoscaler.core import events as ev
 from shadow_autoscaler.core import intents as to
-from shadow_autoscaler.core.jobs import JobStatus
+from shadow_autoscaler.core.jobs import ForgeKind, JobStatus
 from shadow_autoscaler.core.machines import Cause, Market, Phase, ServerStatus
 from shadow_autoscaler.core.pools import Deployment, IdleWindow, Policy, Pool
 from shadow_autoscaler.core.windows import wanted
@@ -96,6 +96,29 @@ def test_a_cancelled_job_frees_its_vm_at_once() -> None:
     world.tell(key)
     world.run()
     assert world.state.vms[vm].cause is Cause.JOB_GONE
+    assert not world.machines
+
+
+@pytest.mark.parametrize("forge", [ForgeKind.GITHUB, ForgeKind.GITLAB])
+def test_a_gitlab_machine_that_may_take_a_job_at_any_moment_is_left_to_its_own_end(forge: ForgeKind) -> None:
+    world = World()
+    pool = P1 if forge is ForgeKind.GITHUB else GITLAB
+    key = world.queued(pool.labels, forge=forge)
+    world.run()
+    vm = world.vm_for(key).name
+    world.set_server(world.machine(vm), ServerStatus.ACTIVE)
+    world.list_servers()
+    world.handle(ev.VmReported(vm, "healthy", "ok"))
+    world.handle(ev.ConfigAsked(vm))
+    world.run()
+    assert world.state.vms[vm].phase is Phase.READY
+    world.finish(key, "cancelled")
+    world.tell(key)
+    world.run()
+    left = world.state.vms[vm].phase is Phase.READY
+    assert left is (forge is ForgeKind.GITLAB)
+    world.handle(ev.VmReported(vm, "ended", "ok"))
+    world.run()
     assert not world.machines
 
 
