@@ -73,7 +73,7 @@ class Fingerprint:
     @property
     def digest(self) -> str:
         """Return 16 hexadecimal digits naming this fingerprint in stores."""
-        return digest16(dict(self.keys))
+        return _digest16(dict(self.keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Workload:
     def digest(self) -> str:
         """Return 16 hexadecimal digits naming this workload in stores."""
         parts = [self.name, self.engine, self.dataset_sha256, self.prompts, self.output_tokens, self.seed]
-        return digest16([*parts, dict(self.arguments)])
+        return _digest16([*parts, dict(self.arguments)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +189,6 @@ class Session:
         return tuple(run for run in self.runs if not run.discarded)
 
 
-def digest16(value: object) -> str:
+def _digest16(value: object) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of `value`'s canonical JSON."""
     return sha256(dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]

@@ -38,7 +38,7 @@ def port_errors(what: str) -> Generator[None]:
     try:
         yield
     except ClientError as error:
-        raise PortError(Failure(kind_of(error), f"{what}: {_text(error)}"[:300])) from error
+        raise PortError(Failure(_kind_of(error), f"{what}: {_text(error)}"[:300])) from error
     except _BEFORE as error:
         raise PortError(Failure(FailureKind.TRANSIENT, f"{what}: {error}"[:300])) from error
     except NoCredentialsError as error:
@@ -50,7 +50,7 @@ def port_errors(what: str) -> Generator[None]:
         raise PortError(Failure(FailureKind.UNKNOWN_OUTCOME, f"{what}: {error}"[:300])) from error
 
 
-def kind_of(error: ClientError) -> FailureKind:
+def _kind_of(error: ClientError) -> FailureKind:
     """Return what an answer of AWS asks for; everything unknown is worth another try."""
     return _KINDS.get(code_of(error), FailureKind.TRANSIENT)
 

@@ -49,7 +49,7 @@ def lost(draft: Draft, vm: Vm, how: str) -> Vm:
     """The VM's server runs no more, and not by our doing: find the cause and see to its job."""
     if vm.runner_ended_at is not None or vm.cause in {Cause.JOB_DONE, Cause.JOB_DEADLINE}:
         return end(draft, _judge_late(draft, vm), Cause.JOB_DONE, how)
-    cause = Cause.RECLAIMED if was_reclaimed(draft, vm) else Cause.VANISHED
+    cause = Cause.RECLAIMED if _was_reclaimed(draft, vm) else Cause.VANISHED
     job = draft.job(vm.job)
     if job is None or job.status < JobStatus.RUNNING:
         _lost_without_job(draft, vm, cause, how)
@@ -62,7 +62,7 @@ def lost(draft: Draft, vm: Vm, how: str) -> Vm:
 def _judge_late(draft: Draft, vm: Vm) -> Vm:
     job = draft.job(vm.job)
     late = vm.runner_ended_at is None and vm.cause is Cause.JOB_DONE and vm.phase is Phase.CLOSING
-    if late and job is not None and has_failed(job) and was_reclaimed(draft, vm) and _due(draft, job, vm):
+    if late and job is not None and _has_failed(job) and _was_reclaimed(draft, vm) and _due(draft, job, vm):
         job_lost(draft, job, Cause.RECLAIMED, "its VM was gone when it failed")
         return draft.put_vm(replace(vm, cause=Cause.RECLAIMED))
     return vm
@@ -79,7 +79,7 @@ def _due(draft: Draft, job: Job, vm: Vm) -> bool:
     return (job.facts.finished_at or draft.now) >= due
 
 
-def was_reclaimed(draft: Draft, vm: Vm) -> bool:
+def _was_reclaimed(draft: Draft, vm: Vm) -> bool:
     """Whether the disappearance of a VM is a reclaim, by facts."""
     if vm.market is not Market.SPOT:
         return False
@@ -115,7 +115,7 @@ def job_lost(draft: Draft, job: Job, cause: Cause, how: str) -> None:
     draft.note(job.key, f"spot VM {job.vm} was reclaimed under it: {how}")
 
 
-def has_failed(job: Job) -> bool:
+def _has_failed(job: Job) -> bool:
     """Whether the forge calls the job failed."""
     return job.status is JobStatus.DONE and job.facts.conclusion in FAILED
 
@@ -123,9 +123,9 @@ def has_failed(job: Job) -> bool:
 def on_job_done(draft: Draft, job: Job, vm: Vm | None) -> Job:
     """The forge says that the job is done: was it the reclaim, or did it end by itself?"""
     if job.reclaim is Reclaim.WAITS_FOR_RUN:
-        by_itself = not has_failed(job) or (vm is not None and not _due(draft, job, vm))
+        by_itself = not _has_failed(job) or (vm is not None and not _due(draft, job, vm))
         return draft.put_job(replace(job, reclaim=Reclaim.NONE)) if by_itself else job
-    if vm is not None and vm.job == job.key and has_failed(job) and _by_notice(draft, job, vm):
+    if vm is not None and vm.job == job.key and _has_failed(job) and _by_notice(draft, job, vm):
         job_lost(draft, job, Cause.RECLAIMED, "it failed when the VM was due to be taken")
     return draft.job(job.key) or job
 

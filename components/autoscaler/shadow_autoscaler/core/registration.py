@@ -87,7 +87,7 @@ def on_config_asked(draft: Draft, event: ConfigAsked) -> None:
             healthy_at=draft.now if vm.healthy_at is None else vm.healthy_at,
         )
     )
-    if not is_wanted(draft, vm):
+    if not _is_wanted(draft, vm):
         close(draft, vm, Cause.JOB_GONE, "no job waits for it")
     elif not vm.runner_name:
         _mint(draft, vm)
@@ -96,7 +96,7 @@ def on_config_asked(draft: Draft, event: ConfigAsked) -> None:
         deregister(draft, draft.put_vm(replace(vm, asked_at=draft.now)))
 
 
-def is_wanted(draft: Draft, vm: Vm) -> bool:
+def _is_wanted(draft: Draft, vm: Vm) -> bool:
     """Whether a job or the wish for warm VMs stands behind the VM."""
     job = draft.job(vm.job)
     if job is not None:

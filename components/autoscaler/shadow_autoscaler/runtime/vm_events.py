@@ -53,7 +53,7 @@ def wrap(vm: str, body: bytes) -> bytes:
     return json.dumps({"vm": vm, "report": body.decode("utf-8", "replace")}).encode()
 
 
-def unwrap(body: bytes) -> tuple[str, bytes]:
+def _unwrap(body: bytes) -> tuple[str, bytes]:
     """Return the VM's name and the report."""
     wrapped = json.loads(body)
     return wrapped["vm"], wrapped["report"].encode()
@@ -67,7 +67,7 @@ class Reports:
 
     def events(self, name: str, body: bytes) -> Sequence[Event]:
         """Translate one report."""
-        vm, report = unwrap(body)
+        vm, report = _unwrap(body)
         known = self._engine.read(lambda state: state.vms.get(vm))
         if known is None or known.server_id not in {"", server_id(report)}:
             _log.warning("report of an unknown server dropped", extra={"vm": vm, "report": name})

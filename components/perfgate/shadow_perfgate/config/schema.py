@@ -14,7 +14,7 @@ _PERCENT = re.compile(r"(\d{1,3}(?:\.\d+)?)%")
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?) ([A-Za-z/%]+)")
 
 
-def parse_percent(value: object) -> float:
+def _parse_percent(value: object) -> float:
     """Return a share from its one documented form, text like `5%`."""
     found = _PERCENT.fullmatch(value) if isinstance(value, str) else None
     if found is None or float(found[1]) >= 100:
@@ -32,7 +32,7 @@ def parse_quantity(text: str, unit: str) -> float | None:
     return convert(float(found[1]), found[2], unit)
 
 
-Share = Annotated[float, BeforeValidator(parse_percent)]
+Share = Annotated[float, BeforeValidator(_parse_percent)]
 RoleName = Literal["gate", "observe"]
 
 

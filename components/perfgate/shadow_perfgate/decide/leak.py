@@ -36,14 +36,14 @@ def find_leak(values: Sequence[float], rule: LeakRule) -> LeakResult:
     step = max((b - a for a, b in pairwise(tested)), default=0.0)
     if len(values) < rule.min_points:
         return LeakResult(leak=False, slope=0.0, growth=0.0, p=1.0, step=step, points=len(values))
-    slope, late_slope, p = theil_sen(tested), theil_sen(late), mann_kendall_p(tested)
+    slope, late_slope, p = _theil_sen(tested), _theil_sen(late), mann_kendall_p(tested)
     growth = slope * (len(tested) - 1)
     goes_on = mann_kendall_p(late) < _SIGNIFICANT and late_slope > _GOES_ON * slope
     leak = p < _SIGNIFICANT and goes_on and growth > rule.floor
     return LeakResult(leak=leak, slope=slope, growth=growth, p=p, step=step, points=len(values))
 
 
-def theil_sen(values: Sequence[float]) -> float:
+def _theil_sen(values: Sequence[float]) -> float:
     """Return the median slope between all points, per step."""
     n = len(values)
     return median((values[k] - values[i]) / (k - i) for i in range(n) for k in range(i + 1, n))

@@ -125,7 +125,7 @@ class OpenAiEngine:
             text = response.read().decode("utf-8", "replace") if response.status == 200 else ""
         except (OSError, HTTPException):
             return {}
-        return told_by_metrics(text)
+        return _told_by_metrics(text)
 
     def notes(self) -> tuple[str, ...]:
         """Say how tokens were counted and timed."""
@@ -147,7 +147,7 @@ class OpenAiEngine:
             self._server.wait()
 
 
-def told_by_metrics(text: str) -> dict[str, float]:
+def _told_by_metrics(text: str) -> dict[str, float]:
     """Return what vLLM's or SGLang's metrics say; of other servers nothing is known."""
     found: dict[str, float] = {}
     for line in text.splitlines():

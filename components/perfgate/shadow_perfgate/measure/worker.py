@@ -100,11 +100,11 @@ class Worker:
         held = self.probe.quiescent()
         if held is not None:
             self.quiescent.append(held)
-        self.host.append(resident_mib())
+        self.host.append(_resident_mib())
         self.moments.append(time.monotonic_ns())
 
 
-def resident_mib() -> float:
+def _resident_mib() -> float:
     """Return the resident memory of this process in MiB."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * resource.getpagesize() / 2**20

@@ -197,7 +197,7 @@ def job_facts(state: State, job: Job, deployment: Deployment, now: float) -> Job
     )
 
 
-def vm_facts(vm: Vm, deployment: Deployment, now: float) -> VmFacts:
+def _vm_facts(vm: Vm, deployment: Deployment, now: float) -> VmFacts:
     """Return the facts of one VM."""
     return VmFacts(
         name=vm.name,
@@ -293,4 +293,4 @@ def _vms(state: State, deployment: Deployment, now: float) -> Iterator[VmFacts]:
         (vm for vm in state.vms.values() if vm.phase is Phase.GONE), key=lambda vm: -(vm.deleted_at or 0)
     )
     for vm in (*live[:VMS], *gone[:RECENT]):
-        yield vm_facts(vm, deployment, now)
+        yield _vm_facts(vm, deployment, now)
