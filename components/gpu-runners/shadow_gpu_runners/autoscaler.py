@@ -30,10 +30,10 @@ class AutoscalerTlsArgs(TypedDict):
 
 
 class AutoscalerVolumeArgs(TypedDict):
-    """The volume that holds the state; it outlives the machine."""
+    """A volume of the controller: the one it boots from, or the one with its state, which outlives it."""
 
     size_gib: NotRequired[int]
-    """Size in GiB; 10 when left out."""
+    """Size in GiB; when left out 20 to boot from and 10 for the state."""
 
     volume_type: NotRequired[str]
     """Volume type; the cloud's default when left out."""
