@@ -39,6 +39,6 @@ def git(
 def line(folder: Path, *arguments: str) -> str:
     """Return the one line that a git command prints, or an empty text when it fails."""
     try:
-        return git(folder, *arguments).decode().strip()
+        return os.fsdecode(git(folder, *arguments)).strip()
     except StoreError:
         return ""

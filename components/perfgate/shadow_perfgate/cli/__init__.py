@@ -1,8 +1,10 @@
 """The `shadow-perfgate` command; a sub-command's module is loaded when called, so that starting is quick."""
 
 import importlib
+import signal
 import sys
 import traceback
+from io import TextIOWrapper
 
 import click
 
@@ -55,6 +57,12 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; a fault that has a place and a remedy is printed without a traceback."""
+    # A cancelled job is told so by SIGTERM: what was started and checked out must go with it.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A locale without arrows must not turn a verdict into a crash.
+            stream.reconfigure(errors="replace")
     try:
         sys.exit(cli(prog_name="shadow-perfgate", standalone_mode=False))
     except PerfgateError as error:
@@ -64,6 +72,11 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        remedy = "check the path, its rights and the space left"
+        click.echo(f"error: {place}{error.strerror or error}; {remedy}", err=True)
+        sys.exit(_INTERNAL)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(_INTERRUPTED)
     except Exception:  # noqa: BLE001 - Python would end with 1, which means a regression

@@ -69,15 +69,16 @@ def _decide(config: "Config", job: "Job", base: str, only: tuple[str, ...], repo
     workspace.read_plans(config, only)
     workspace.ensure_repository(root)
     known = base or _forge_base(root, job)
+    reports.mkdir(parents=True, exist_ok=True)  # a folder that cannot be written is told before measuring
     way = workspace.usable(ancestry.of(root, "HEAD", job.target or config.main, known), root, config)
     with workspace.measurers(config, root, way.merge_base, only) as found:
         setting = _setting(config, job, root, way)
         decision = gate(dict(found), setting)
     moved = changed_rules(root, way.merge_base, config)
     decision = replace(decision, notices=(*decision.notices, *moved))
+    terminal.show(decision, options.console())
     files.write_all(decision, reports, config.path, _history(setting))
     files.job_summary(decision)
-    terminal.show(decision, options.console())
     click.echo(f"reports: {reports}")
     return decision
 

@@ -54,6 +54,8 @@ def _git(repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def _run(folder: Path, argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run([*argv], cwd=folder, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [*argv], cwd=folder, capture_output=True, encoding="utf-8", errors="replace", check=False
+        )
     except OSError as error:
         raise MeasureError(f"{argv[0]!r} cannot be started in {folder}: {error.strerror}") from error

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -44,6 +45,22 @@ def environment(paths: Sequence[str], extra: Mapping[str, str]) -> dict[str, str
     return {**os.environ, **ENVIRONMENT, "PYTHONPATH": joined, **extra}
 
 
+@contextmanager
+def _undivided() -> Generator[None]:
+    """Put SIGTERM off: a process that is started and not yet known could be ended by nobody."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    noted: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: noted.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        if noted:
+            signal.raise_signal(signal.SIGTERM)
+
+
 class Running(Protocol):
     """A started process with its children."""
 
@@ -67,28 +84,38 @@ class Spawned:
     def __init__(self, argv: Sequence[str], folder: Path, env: Mapping[str, str], scratch: Path) -> None:
         self._argv = tuple(argv)
         self._scratch = scratch
+        self._process: subprocess.Popen[bytes] | None = None
         try:
-            with (scratch / "stdout").open("wb") as out, (scratch / "stderr").open("wb") as err:
-                self._process = subprocess.Popen(
-                    self._argv,
-                    cwd=folder,
-                    env=dict(env),
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=err,
-                    start_new_session=True,
-                )
+            with _undivided():
+                self._process = self._started(folder, env)
         except OSError as error:
             what = f"{self._argv[0]!r} cannot be started in {folder}"
             raise MeasureError(f"{what}: {error.strerror}; check the path and the PATH variable") from error
+        except BaseException:
+            self.end()
+            raise
+
+    def _started(self, folder: Path, env: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+        with (self._scratch / "stdout").open("wb") as out, (self._scratch / "stderr").open("wb") as err:
+            return subprocess.Popen(
+                self._argv,
+                cwd=folder,
+                env=dict(env),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
 
     @property
     def pid(self) -> int:
         """Return the id of the first process, which is also the group's."""
+        assert self._process is not None  # noqa: S101 - set by every constructor that returns
         return self._process.pid
 
     def wait(self, timeout_s: float) -> Ended:
         """Return how it ended; after `timeout_s` seconds raise `MeasureError`."""
+        assert self._process is not None  # noqa: S101 - set by every constructor that returns
         try:
             code = self._process.wait(timeout_s)
         except subprocess.TimeoutExpired as error:
@@ -97,8 +124,9 @@ class Spawned:
 
     def end(self) -> None:
         """End what is left of the group."""
-        end_group(self.pid, self._process.poll)
-        self._process.wait()
+        if self._process is not None:
+            end_group(self.pid, self._process.poll)
+            self._process.wait()
 
 
 def ended(code: int, scratch: Path) -> Ended:
