@@ -80,7 +80,10 @@ def unpack(text: str) -> Delivery:
 
 def create_queue(client: "SQSClient", name: str, *, visibility_s: int = 60, receives: int = 5) -> str:
     """Make a queue and its dead-letter queue `<name>-dead`; return the queue's address."""
-    keep: dict[QueueAttributeNameType, str] = {"MessageRetentionPeriod": str(14 * 86_400), "SqsManagedSseEnabled": "true"}
+    keep: dict[QueueAttributeNameType, str] = {
+        "MessageRetentionPeriod": str(14 * 86_400),
+        "SqsManagedSseEnabled": "true",
+    }
     dead = client.create_queue(QueueName=f"{name}-dead", Attributes=keep)["QueueUrl"]
     arn = client.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     redrive = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": receives})
