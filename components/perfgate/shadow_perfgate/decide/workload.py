@@ -29,6 +29,7 @@ def decide_workload(
         base, candidate, more = environment.check(base, candidate, rules)
         findings += more
         metrics = decide_metrics(list(collect(base, candidate, rules)), look)
+        findings += _ungated(metrics, candidate.workload.name, rules)
         findings += leaks(base, candidate, rules)
     name = candidate.workload.name
     metrics = [_waive_metric(metric, name, rules, today) for metric in metrics]
@@ -55,6 +56,19 @@ def decide_metrics(found: list[Samples], look: Look) -> list[MetricDecision]:
         else exact.decide(s)
         for s in found
     ]
+
+
+def _ungated(metrics: list[MetricDecision], workload: str, rules: Rules) -> Iterator[Finding]:
+    """Yield a fault when nothing can block and nobody asked for that: such a gate is green for ever."""
+    names = [metric.spec.name for metric in metrics]
+    asked = any(name in rules.thresholds or f"{workload}/{name}" in rules.thresholds for name in names)
+    if names and not asked and not any(metric.gated for metric in metrics):
+        yield Finding(
+            "ungated",
+            Verdict.INVALID,
+            f"no metric can block: {', '.join(names)} are only observed; give one a limit under [metrics] in "
+            'perfgate.toml, or role = "observe" when it is only to be watched',
+        )
 
 
 def _verdict(metrics: list[MetricDecision], findings: list[Finding]) -> Verdict:
