@@ -43,13 +43,17 @@ def prepare() -> Wheel:
     Raises:
         ServiceError: a build or a download failed.
     """
-    for file in _needed().iterdir():
-        _offer(file)
     return built()
 
 
 def built(marker: str = "") -> Wheel:
-    """Build this checkout's wheel and offer it; another `marker` makes another release of the same code."""
+    """Build this checkout's wheel and offer it, with what it needs; another `marker` makes another release.
+
+    Raises:
+        ServiceError: a build or a download failed.
+    """
+    for file in _needed().iterdir():
+        _offer(file)
     source = repository() / "components" / "autoscaler"
     files = sorted(path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     digest = content_hash(*map(str, files), *files, marker)
