@@ -39,7 +39,7 @@ class Process:
 
     def wait(self) -> None:
         """Wait until it listens."""
-        assert self._listening.wait(60), self.lines
+        assert self._listening.wait(240), self.lines
 
     def kill(self) -> None:
         """Kill it without a word."""
@@ -53,8 +53,8 @@ class Process:
 
     def end(self) -> int:
         """Wait for its end."""
-        code = self.process.wait(60)
-        self._reader.join(60)
+        code = self.process.wait(240)
+        self._reader.join(240)
         return code
 
     def _read(self, stream: IO[str]) -> None:
@@ -185,7 +185,7 @@ def test_of_two_processes_one_decides_and_the_other_takes_over(
     outside.queue(5001)
     outside.until(outside.cloud.truth)
     first.kill()
-    outside.until(lambda: role(second) == "decides", 60)
+    outside.until(lambda: role(second) == "decides", 240)
     (server,) = outside.cloud.truth().values()
     outside.until(lambda: outside.cloud.truth()[server.server_id].raw_status == "ACTIVE")
     outside._guest(server)
