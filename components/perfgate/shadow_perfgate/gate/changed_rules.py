@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 from shadow_perfgate.baseline.git import line
 from shadow_perfgate.config import Config, parse
@@ -64,7 +65,7 @@ def _settings(before: Config, after: Config) -> Iterator[str]:
 def _plain(value: object) -> str:
     if isinstance(value, LeakRule):
         return f"{value.role} above {value.floor:g} MiB after {value.min_points} batches"
-    return str(list(value) if isinstance(value, tuple) else value)
+    return str(list(cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value)
 
 
 def _meant(spec: MetricSpec) -> str:
