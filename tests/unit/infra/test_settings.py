@@ -25,7 +25,7 @@ GOOD: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def no_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in ("GITLAB_TOKEN", "GITHUB_TOKEN", "GITHUB_WEBHOOK_SECRET"):
+    for variable in settings._SECRET_KEYS.values():
         monkeypatch.delenv(variable, raising=False)
 
 

@@ -29,7 +29,9 @@ def connect(settings: OpenStackSettings) -> "Connection":
     from openstack.connection import Connection  # noqa: PLC0415
     from openstack.exceptions import SDKException  # noqa: PLC0415
 
-    files: dict[str, Any] = {"config_files": [settings.clouds_file]} if settings.clouds_file else {}
+    # With a file of its own the SDK would still let OS_CLIENT_CONFIG_FILE and its kin go first.
+    own = {"config_files": [settings.clouds_file], "load_envvars": False}
+    files: dict[str, Any] = own if settings.clouds_file else {}
     more: dict[str, Any] = {"region_name": settings.region} if settings.region else {}
     try:
         region = OpenStackConfig(**files).get_one(
