@@ -9,6 +9,7 @@ import sys
 import openstack
 from keystoneauth1.exceptions import ClientException
 from openstack.exceptions import SDKException
+from terminal import complain, say
 
 from pulumi_cli import EngineError, cloud
 from recovery import finders, pending
@@ -23,27 +24,27 @@ def main(arguments: list[str]) -> int:
     try:
         return _settle(stack)
     except EngineError as error:
-        return _complain(str(error), 1)
+        return complain(str(error), 1)
     except (SDKException, ClientException) as error:
-        return _complain(f"OpenStack could not be asked: {error}; check the credential and try again", 2)
+        return complain(f"OpenStack could not be asked: {error}; check the credential and try again", 2)
 
 
 def _settle(stack: str) -> int:
     state = pending.export(stack)
     begun = pending.creations(state)
     if not begun:
-        _say("nothing was left half-done: run `pulumi up`")
+        say("nothing was left half-done: run `pulumi up`")
         return 0
     connection = openstack.connect(cloud=cloud(stack))
     found: dict[str, str] = {}
     for entry in begun:
         name = entry.urn.rpartition("::")[2]
         identity = finders.find(connection, entry.type, entry.inputs, _deployment(entry.urn))
-        _say(f"{name}: {'exists, taken into the state' if identity else 'was never made'}")
+        say(f"{name}: {'exists, taken into the state' if identity else 'was never made'}")
         if identity:
             found[entry.urn] = identity
     pending.restore(stack, pending.settled(state, found))
-    _say("done: run `pulumi up`")
+    say("done: run `pulumi up`")
     return 0
 
 
@@ -51,15 +52,6 @@ def _deployment(urn: str) -> str:
     # urn:pulumi:<stack>::<project>::<type>::<name>; the mark is what ownership.deployment_id() made of it.
     stack, project = urn.removeprefix("urn:pulumi:").split("::")[:2]
     return ownership.deployment_of(project, stack)
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-
-
-def _complain(text: str, code: int) -> int:
-    sys.stderr.write(f"error: {text}\n")
-    return code
 
 
 if __name__ == "__main__":

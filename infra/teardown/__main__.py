@@ -13,6 +13,7 @@ import sys
 import openstack
 from keystoneauth1.exceptions import ClientException
 from openstack.exceptions import SDKException
+from terminal import complain, say
 
 from pulumi_cli import EngineError, cloud, project
 from shadow_gpu_runners import ownership
@@ -33,39 +34,30 @@ def main(arguments: list[str]) -> int:
         connection = openstack.connect(cloud=cloud(options.stack))
         return _tear_down(Project(connection, deployment, options.limit), deployment, ask=not options.yes)
     except (EngineError, NotGoneError) as error:
-        return _complain(str(error), 1)
+        return complain(str(error), 1)
     except (SDKException, ClientException) as error:
-        return _complain(f"OpenStack could not be asked: {error}; check the credential and try again", 2)
+        return complain(f"OpenStack could not be asked: {error}; check the credential and try again", 2)
 
 
 def _tear_down(owned: Project, deployment: str, *, ask: bool) -> int:
     found = [*owned.machines(), *owned.leftovers()]
-    _say(f"{deployment} has made {len(found)} thing(s) that the stack does not know")
+    say(f"{deployment} has made {len(found)} thing(s) that the stack does not know")
     for each in found:
-        _say(f"  {each}")
+        say(f"  {each}")
     if ask and not _agreed():
-        return _complain("nothing was changed", 3)
+        return complain("nothing was changed", 3)
     for name in owned.stop_controller():
-        _say(f"stopped {name}")
+        say(f"stopped {name}")
     owned.remove_all()
-    _say("done: run `pulumi destroy`")
+    say("done: run `pulumi destroy`")
     return 0
 
 
 def _agreed() -> bool:
-    _say("The controller is stopped and all of this deleted; jobs that still run on it fail.")
+    say("The controller is stopped and all of this deleted; jobs that still run on it fail.")
     sys.stdout.write("Go on? [y/N] ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-
-
-def _complain(text: str, code: int) -> int:
-    sys.stderr.write(f"error: {text}\n")
-    return code
 
 
 if __name__ == "__main__":
