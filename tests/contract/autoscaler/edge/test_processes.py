@@ -40,6 +40,9 @@ class Process:
     def wait(self) -> None:
         """Wait until it listens."""
         assert self._listening.wait(240), self.lines
+        assert self.process.poll() is None, (
+            f"ended with {self.process.returncode} before it listened: {self.lines}"
+        )
 
     def kill(self) -> None:
         """Kill it without a word."""
@@ -62,6 +65,7 @@ class Process:
             self.lines.append(json.loads(line) if line.startswith("{") else {"message": line})
             if self.lines[-1]["message"] == "listening":
                 self._listening.set()
+        self._listening.set()  # or never will: whoever waits is told so at once
         stream.close()
 
 
