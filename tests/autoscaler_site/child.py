@@ -58,7 +58,7 @@ class DeadlyStore(SqliteStore):
     """Kills its process right after the n-th write, the first delivery's being the first."""
 
     left = 0
-    # The first round may write before the process listens: how many writes that are depends on the machine's load.
+    # The first round may write before the process listens; how often depends on the load.
     counting = False
 
     def accept(self, deliveries: Sequence[Delivery]) -> Sequence[bool]:
