@@ -29,6 +29,7 @@ from localcloud.openstack.layout import url
 from localcloud.openstack.proxy import FaultyProxy
 from localcloud.openstack.seed import IMAGE
 from shadow_autoscaler.adapters.openstack import BootVolume, Machine, OpenStackCloud, OpenStackSettings
+from shadow_autoscaler.adapters.openstack_marks import Marks
 from shadow_autoscaler.ports import ServerSpec
 
 NAME = "bench-overhead"
@@ -150,7 +151,14 @@ def _row(bench: Bench, pool: str, pairs: int) -> str:
 
 def client_only(lab: Lab, number: int) -> str:
     """Return what a create call and one look at the server cost this process, each way."""
-    active = {"id": "1", "name": "x", "status": "ACTIVE", "metadata": {}, "created": "2026-11-30T12:00:00Z"}
+    marks = Marks("bench").metadata({"vm": "vm"})
+    active = {
+        "id": "1",
+        "name": "x",
+        "status": "ACTIVE",
+        "metadata": marks,
+        "created": "2026-11-30T12:00:00Z",
+    }
     with FaultyProxy(f"{url('nova-api')}/v2.1") as nova, TemporaryDirectory() as folder:
         nova.rule("POST", r"/servers$", status=202, body={"server": {"id": "1"}}, times=10**9)
         nova.rule("GET", r"/servers/1$", status=200, body={"server": active}, times=10**9)
@@ -158,7 +166,9 @@ def client_only(lab: Lab, number: int) -> str:
         file = Path(folder) / "clouds.yaml"
         file.write_text(yaml.safe_dump({"clouds": {NAME: entry}}))
         cloud = OpenStackCloud(replace(_settings(lab.network_id), clouds_file=str(file)))
-        bare = Connection(config=OpenStackConfig(config_files=[str(file)]).get_one(cloud=NAME)).compute
+        bare = Connection(
+            config=OpenStackConfig(config_files=[str(file)], load_envvars=False).get_one(cloud=NAME)
+        ).compute
         ways: dict[str, Callable[[], None]] = {
             "adapter": lambda: _adapter_once(cloud),
             "bare": lambda: _bare_once(bare, lab),
