@@ -48,7 +48,8 @@ class Process:
     ) -> None:
         self._clock, self._random, self._died = clock, random.Random(seed), died
         self.alive = True
-        engine = Engine(store, deployment, decide, clock.now, observers)
+        self._awake_at = 0.0
+        engine = Engine(store, deployment, decide, clock.now, observers, clock.steady)
         world = World(
             cloud,
             forges,
@@ -72,6 +73,8 @@ class Process:
 
     def accept(self, deliveries: Sequence[Delivery]) -> bool:
         """Take deliveries as the web server does; False when the sender gets no 2xx."""
+        if self._asleep:
+            return False
         taken = False
 
         def store() -> None:
@@ -85,20 +88,26 @@ class Process:
 
     def report(self, caller: Caller, name: str, body: bytes) -> bool:
         """Take a VM's report; False when it gets no 2xx."""
+        if self._asleep:
+            return False
         answers = list[Delivery | Reply]()
         self.guard(lambda: answers.append(self.callbacks.report(caller, name, body)))
         return bool(answers) and isinstance(answers[0], Delivery) and self.accept([answers[0]])
 
     def config(self, caller: Caller, body: bytes) -> "Reply | Future[Registration | None] | None":
         """Begin to answer a VM that wants its configuration; None when the connection breaks."""
+        if self._asleep:
+            return None
         answers = list[Reply | Future[Registration | None]]()
         self.guard(lambda: answers.append(self.callbacks.config(caller, body)))
         return answers[0] if answers else None
 
     def answer(self, vm: str, begun: "Reply | Future[Registration | None] | None") -> Reply | None:
         """Return what the VM gets; None when the connection breaks."""
-        if not isinstance(begun, Future) or not self.alive:
-            return begun if isinstance(begun, Reply) and self.alive else None
+        if self._asleep or not self.alive:
+            return None
+        if not isinstance(begun, Future):
+            return begun
         if begun.done():
             return self.callbacks.answer(vm, begun.result())
         return self.callbacks.give_up(vm, begun)
@@ -106,6 +115,9 @@ class Process:
     def guard(self, step: Callable[[], object]) -> None:
         """Run one step of a living process; faults are outlived as the threads do, a kill is the end."""
         if not self.alive:
+            return
+        if self._asleep:
+            self._clock.after(self._awake_at - self._clock.true, lambda: self.guard(step))
             return
         try:
             step()
@@ -119,6 +131,19 @@ class Process:
         if self.alive:
             self.alive = False
             self._died()
+
+    def suspend(self, seconds: float) -> None:
+        """Stop in the midst of everything; its steady clock stops, too, and the wall clock goes on."""
+        if self.alive and not self._asleep:
+            self._awake_at = self._clock.true + seconds
+            self._clock.after(seconds, lambda: self._wake(seconds))
+
+    @property
+    def _asleep(self) -> bool:
+        return self._clock.true < self._awake_at
+
+    def _wake(self, seconds: float) -> None:
+        self._clock.slept += seconds
 
     def _every(self, step: Callable[[], float], at_least_s: float = 0.5) -> None:
         def turn() -> None:
@@ -141,7 +166,7 @@ class Process:
         entries = self.service.outbox._entries[lane]
         if not entries:
             return
-        due = max(entries[0].due_at, self.service.outbox.paused_until(lane)) - self._clock.now()
+        due = max(entries[0].due_at, self.service.outbox._paused[lane]) - self._clock.steady()
         at = self._clock.true + max(0.0, due) + self._random.uniform(0.01, 0.3)
         # One wake-up per lane is enough, unless this one is earlier.
         if self._pumps.get(lane, float("inf")) > at:

@@ -123,6 +123,7 @@ class Simulation:
             self.clock.after(work.at, lambda work=work: self._submit(work))  # type: ignore[misc]
         self._start()
         self._jump()
+        self.clock.after(self._random.uniform(600.0, 2 * 3600.0), self._suspend)
         self._watch()
         self.clock.advance(self.scenario.arrival_s + 600.0)
         self._end_trouble()
@@ -269,8 +270,16 @@ class Simulation:
     def _jump(self) -> None:
         if self._calm or not self.scenario.has(Trouble.CLOCK):
             return
-        self.clock.offset = self._random.choice((0.0, self._random.uniform(-600.0, 600.0)))
+        most = self._random.choice((0.0, 600.0, 6 * 3600.0, 10 * 86_400.0))
+        self.clock.offset = self._random.uniform(-most, most)
         self.clock.after(self._random.uniform(600.0, 4 * 3600.0), self._jump)
+
+    def _suspend(self) -> None:
+        if self._calm or not self.scenario.has(Trouble.SUSPENDS):
+            return
+        if self.process is not None:
+            self.process.suspend(self._random.uniform(60.0, 3600.0))
+        self.clock.after(self._random.uniform(2 * 3600.0, 12 * 3600.0), self._suspend)
 
     def _watch(self) -> None:
         self._max_servers = max(self._max_servers, len(self.cloud.truth()))

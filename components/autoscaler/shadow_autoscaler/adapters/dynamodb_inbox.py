@@ -33,6 +33,8 @@ class DynamoInbox:
             fresh.setdefault(delivery.delivery_id, delivery)
         unhandled: dict[str, bool] = {}
         todo = list(fresh.values())
+        for item in (rest for delivery in todo for rest in items.rest_items(delivery)):
+            self._client.put_item(TableName=self._table, Item=item)
         for start in range(0, len(todo), _BATCH):
             unhandled |= self._accept(todo[start : start + _BATCH])
         return [unhandled[delivery.delivery_id] for delivery in deliveries]
@@ -46,7 +48,7 @@ class DynamoInbox:
             ConsistentRead=True,
             Limit=limit,
         )
-        return [items.delivery(item) for item in found["Items"]]
+        return [items.delivery(item, self._rest(item)) for item in found["Items"]]
 
     def reject(self, delivery_id: str, reason: str) -> None:
         """Take a delivery out of the line for good; its body stays with the mark until that expires."""
@@ -63,15 +65,20 @@ class DynamoInbox:
         place = self._place(delivery_id) if delivery_id else None
         return [] if place is None else items.closing_ops(delivery_id, place, at)
 
+    def _rest(self, item: Item) -> bytes:
+        keys = [items.rest_key(item["delivery_id"]["S"], n + 1) for n in range(items.rest_of(item))]
+        found = [self._get(place) for place in keys]
+        return b"".join(bytes(part["body"]["B"]) for part in found if part)
+
     def _accept(self, batch: Sequence[Delivery]) -> dict[str, bool]:
         try:
             self._transact([member for delivery in batch for member in self._members(delivery)])
         except ClientError as error:
-            if code_of(error) != "TransactionCanceledException":
+            # Refused as too large for one transaction, or held up by one that was seen before.
+            if code_of(error) not in {"TransactionCanceledException", "ValidationException"}:
                 raise
             if len(batch) == 1:
                 return {batch[0].delivery_id: self._known(batch[0].delivery_id, error)}
-            # One that was seen before holds up the whole batch: try each by itself.
             results = [self._accept([delivery]) for delivery in batch]
             return {name: result for each in results for name, result in each.items()}
         return {delivery.delivery_id: True for delivery in batch}

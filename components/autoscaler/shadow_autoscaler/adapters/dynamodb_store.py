@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from shadow_autoscaler.adapters import dynamodb_items as items
+from shadow_autoscaler.adapters import state_rows
 from shadow_autoscaler.adapters.aws_errors import code_of, port_errors
-from shadow_autoscaler.adapters.codec import decode, encode
+from shadow_autoscaler.adapters.codec import encode
 from shadow_autoscaler.adapters.dynamodb_inbox import DynamoInbox
 from shadow_autoscaler.adapters.dynamodb_items import LEASE, Item, Op
 from shadow_autoscaler.adapters.sqlite_rows import expired
 from shadow_autoscaler.adapters.sqlite_schema import new_generation
+from shadow_autoscaler.adapters.state_rows import Damaged
 from shadow_autoscaler.core.faults import Failure, FailureKind, PortError
-from shadow_autoscaler.core.jobs import Job
-from shadow_autoscaler.core.machines import Vm
-from shadow_autoscaler.core.quota import Quota
-from shadow_autoscaler.core.state import Counters, PoolState, State, Suspect
+from shadow_autoscaler.core.state import Counters, State
 from shadow_autoscaler.ports import AuditLine, Commit, Delivery, LeaseLostError, Outgoing
 
 if TYPE_CHECKING:
@@ -69,12 +68,9 @@ class DynamoStore:
 
     def load(self) -> State:
         """Return the whole state."""
-        state = State()
         with self._errors("load"):
-            for item in self._query("state"):
-                kind, _, name = item["sk"]["S"].partition("#")
-                _put(state, kind, name, item["body"]["S"])
-        return state
+            rows = [items.state_row(item) for item in self._query("state")]
+        return state_rows.read(rows, f"table {self._table}")
 
     def commit(self, commit: Commit) -> Sequence[Outgoing]:
         """Write a transaction."""
@@ -94,7 +90,22 @@ class DynamoStore:
     def outbox(self) -> Sequence[Outgoing]:
         """Return every unfinished intent, oldest first."""
         with self._errors("outbox"):
-            return [items.outgoing(item) for item in self._query("outbox")]
+            rows = [items.intent_row(item) for item in self._query("outbox")]
+        return state_rows.outgoing(rows, f"table {self._table}")
+
+    def damaged(self) -> Sequence[Damaged]:
+        """Return every row that this version cannot read."""
+        with self._errors("damaged"):
+            rows = [items.state_row(item) for item in self._query("state")]
+            rows += [items.intent_row(item)[0] for item in self._query("outbox")]
+        return state_rows.find(rows)
+
+    def set_aside(self, damaged: Sequence[Damaged]) -> None:
+        """Take rows out; without counters, names get a new generation."""
+        with self._errors("set aside"):
+            for one in damaged:
+                self._client.delete_item(TableName=self._table, Key=items.key_of(one.row))
+            self._begin()
 
     def lease(self, owner: str, seconds: float, now: float) -> bool:
         """Take, renew or (no owner) give back the lease."""
@@ -340,22 +351,3 @@ def create_table(client: "DynamoDBClient", table: str) -> None:
     client.update_continuous_backups(
         TableName=table, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
     )
-
-
-def _put(state: State, kind: str, name: str, body: str) -> None:
-    match kind:
-        case "job":
-            job = decode(Job, body)
-            state.jobs[job.key] = job
-        case "vm":
-            state.vms[name] = decode(Vm, body)
-        case "pool":
-            state.pools[name] = decode(PoolState, body)
-        case "suspect":
-            state.suspects[name] = decode(Suspect, body)
-        case "alarm":
-            state.alarms[name] = float(body)
-        case "quota":
-            state.quota = decode(Quota, body)
-        case _:
-            state.counters = decode(Counters, body)

@@ -30,7 +30,6 @@ class GitLabForge:
         webhook_url: Where our hook leads, to find it for redeliveries; none are made when empty.
         timeout_s: Longest wait for an answer.
         ca_file: CA bundle (PEM) instead of the usual one; `REQUESTS_CA_BUNDLE` works, too.
-        wait_timeout_s: How long a machine waits for its job before it gives up.
     """
 
     token: Secret = field(repr=False)
@@ -42,7 +41,6 @@ class GitLabForge:
     webhook_url: str = ""
     timeout_s: float = 20.0
     ca_file: str = ""
-    wait_timeout_s: int = 300
     kind: ForgeKind = field(default=ForgeKind.GITLAB, init=False)
     _client: GitLabClient = field(init=False, repr=False)
     _names: Names = field(init=False, repr=False)
@@ -71,14 +69,13 @@ class GitLabForge:
         return tuple(self._runners.listed())
 
     def register(self, pool: Pool, runner_name: str, key: JobKey | None) -> Registration:
-        """Return the pool's own token and the system ID to call with; GitLab is not asked."""
-        del key  # any job of the pool may come
+        """Return the pool's own token, the system ID to call with, and how long to wait for a job."""
         config = {
             "kind": str(self.kind),
             "url": self.url,
             "token": self._runners.token(pool.name),
             "system_id": self._names.add(runner_name),
-            "wait_timeout_s": str(self.wait_timeout_s),
+            "wait_timeout_s": f"{pool.patience_s(warm=key is None):.0f}",
         }
         return Registration(None, runner_name, config)
 

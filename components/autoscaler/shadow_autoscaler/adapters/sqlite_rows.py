@@ -1,17 +1,12 @@
 """What the SQLite store writes and reads, statement by statement, inside its transactions."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
-from shadow_autoscaler.adapters.codec import decode, encode, encode_intent
-from shadow_autoscaler.core.jobs import Job
-from shadow_autoscaler.core.machines import Vm
-from shadow_autoscaler.core.quota import Quota
-from shadow_autoscaler.core.state import Counters, Decision, PoolState, State, Suspect
+from shadow_autoscaler.adapters.codec import encode, encode_intent
+from shadow_autoscaler.adapters.state_rows import OUTBOX, Row
+from shadow_autoscaler.core.state import Decision
 from shadow_autoscaler.ports import Commit, Delivery, Outgoing
-
-T = TypeVar("T")
 
 INBOX_KEPT_S = 8 * 86_400.0
 """How long a handled delivery is remembered: a forge lets one be sent again for up to seven days."""
@@ -33,17 +28,26 @@ def accept(db: sqlite3.Connection, delivery: Delivery) -> bool:
     return bool(is_open)
 
 
-def load(db: sqlite3.Connection) -> State:
-    """Read every row of the state."""
-    return State(
-        jobs={job.key: job for job in _all(db, "job", Job)},
-        vms={vm.name: vm for vm in _all(db, "vm", Vm)},
-        pools={pool.name: pool for pool in _all(db, "pool", PoolState)},
-        suspects={suspect.what: suspect for suspect in _all(db, "suspect", Suspect)},
-        alarms={key: float(body) for key, body in _bodies(db, "alarm")},
-        quota=next(iter(_all(db, "quota", Quota)), None),
-        counters=next(iter(_all(db, "counters", Counters)), Counters()),
-    )
+def rows(db: sqlite3.Connection) -> list[Row]:
+    """Read every row of the state, as it is."""
+    return [Row(*row) for row in db.execute("SELECT kind, key, body FROM rows")]
+
+
+def intents(db: sqlite3.Connection) -> list[tuple[Row, float, int]]:
+    """Read the outbox, as it is, with due times and attempts."""
+    query = "SELECT number, kind, body, due_at, attempts FROM outbox ORDER BY number"
+    return [
+        (Row(OUTBOX, str(number), body, name), due_at, attempts)
+        for number, name, body, due_at, attempts in db.execute(query)
+    ]
+
+
+def set_aside(db: sqlite3.Connection, row: Row) -> None:
+    """Take a row out unless it has changed."""
+    if row.kind == OUTBOX:
+        db.execute("DELETE FROM outbox WHERE number = ? AND body = ?", (int(row.key), row.body))
+    else:
+        db.execute("DELETE FROM rows WHERE kind = ? AND key = ? AND body = ?", (row.kind, row.key, row.body))
 
 
 def write(db: sqlite3.Connection, commit: Commit) -> Sequence[Outgoing]:
@@ -135,11 +139,3 @@ def _prune(db: sqlite3.Connection, now: float) -> None:
                 (SELECT number FROM {table} WHERE {column} < ? LIMIT {_PRUNED_AT_ONCE})""",  # noqa: S608
             (now - kept,),
         )
-
-
-def _all(db: sqlite3.Connection, kind: str, value: type[T]) -> Iterable[T]:
-    return (decode(value, body) for _, body in _bodies(db, kind))
-
-
-def _bodies(db: sqlite3.Connection, kind: str) -> Iterable[tuple[str, str]]:
-    return db.execute("SELECT key, body FROM rows WHERE kind = ?", (kind,))

@@ -66,14 +66,17 @@ def migrate(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         _steps(db)
-        db.execute(
-            "INSERT OR IGNORE INTO rows VALUES ('counters', '', ?)",
-            (encode(Counters(generation=new_generation())),),
-        )
+        add_counters(db)
         db.execute("COMMIT")
     except BaseException:
         db.execute("ROLLBACK")
         raise
+
+
+def add_counters(db: sqlite3.Connection) -> None:
+    """Give a store that has none its counters, with a generation of its own."""
+    body = encode(Counters(generation=new_generation()))
+    db.execute("INSERT OR IGNORE INTO rows VALUES ('counters', '', ?)", (body,))
 
 
 def _steps(db: sqlite3.Connection) -> None:

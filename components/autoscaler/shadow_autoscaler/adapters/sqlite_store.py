@@ -11,9 +11,9 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from shadow_autoscaler.adapters import sqlite_rows
-from shadow_autoscaler.adapters.codec import decode_intent
-from shadow_autoscaler.adapters.sqlite_schema import migrate
+from shadow_autoscaler.adapters import sqlite_rows, state_rows
+from shadow_autoscaler.adapters.sqlite_schema import add_counters, migrate
+from shadow_autoscaler.adapters.state_rows import Damaged
 from shadow_autoscaler.core.faults import Failure, FailureKind, PortError
 from shadow_autoscaler.core.state import State
 from shadow_autoscaler.ports import AuditLine, Commit, Delivery, LeaseLostError, Outgoing
@@ -69,7 +69,8 @@ class SqliteStore:
     def load(self) -> State:
         """Return the whole state as of one moment."""
         with self._reading() as db:
-            return sqlite_rows.load(db)
+            rows = sqlite_rows.rows(db)
+        return state_rows.read(rows, str(self._path))
 
     def commit(self, commit: Commit) -> Sequence[Outgoing]:
         """Write a transaction; `LeaseLostError` when another process took the lease or nobody holds it."""
@@ -83,12 +84,22 @@ class SqliteStore:
 
     def outbox(self) -> Sequence[Outgoing]:
         """Return every unfinished intent, oldest first."""
-        query = "SELECT number, kind, body, due_at, attempts FROM outbox ORDER BY number"
         with self._reading() as db:
-            return [
-                Outgoing(number, decode_intent(kind, body), due_at, attempts)
-                for number, kind, body, due_at, attempts in db.execute(query)
-            ]
+            rows = sqlite_rows.intents(db)
+        return state_rows.outgoing(rows, str(self._path))
+
+    def damaged(self) -> Sequence[Damaged]:
+        """Return every row that this version cannot read."""
+        with self._reading() as db:
+            rows = [*sqlite_rows.rows(db), *(row for row, _, _ in sqlite_rows.intents(db))]
+        return state_rows.find(rows)
+
+    def set_aside(self, damaged: Sequence[Damaged]) -> None:
+        """Take rows out, unless they have changed since; without counters, names get a new generation."""
+        with self._transaction() as db:
+            for one in damaged:
+                sqlite_rows.set_aside(db, one.row)
+            add_counters(db)
 
     def lease(self, owner: str, seconds: float, now: float) -> bool:
         """Take or renew the lease; an empty owner gives back what this object holds."""

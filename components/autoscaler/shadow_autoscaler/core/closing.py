@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+from shadow_autoscaler.core import ledger
 from shadow_autoscaler.core.draft import Draft
 from shadow_autoscaler.core.events import DeleteFailed, Deregistered, DeregisterFailed, Removal
 from shadow_autoscaler.core.faults import FailureKind
 from shadow_autoscaler.core.intents import CheckJob, CheckServer, DeleteServer, Deregister
-from shadow_autoscaler.core.jobs import JobStatus
+from shadow_autoscaler.core.jobs import ForgeKind, JobStatus
 from shadow_autoscaler.core.machines import Cause, Phase, Vm
 
 BOOT_CAUSES = frozenset(
@@ -22,6 +23,10 @@ BOOT_CAUSES = frozenset(
 """Failures of a VM that says nothing about the cloud's capacity; the console log is kept."""
 FORCED = frozenset({Cause.JOB_DEADLINE})
 """Ends that a busy runner does not put off."""
+PATIENT = frozenset({Cause.IDLE, Cause.DRAINED, Cause.JOB_GONE, Cause.LIFETIME, Cause.PICKUP_TIMEOUT})
+"""Ends that can wait until a GitLab machine has stopped asking for jobs by itself."""
+LAST_WORD_S = 60.0
+"""How long after that its last word is waited for."""
 STUBBORN = 5
 """Calls in vain after which the operator is told."""
 
@@ -35,13 +40,31 @@ def close(draft: Draft, vm: Vm, cause: Cause, detail: str = "") -> None:
     """Give a VM up: remove its registration, then its server. One that is given up already stays as it is."""
     if vm.phase >= Phase.CLOSING:
         return
+    own_end = _own_end(draft, vm) if cause in PATIENT else None
     vm = end(draft, vm, cause, detail)
     if vm.phase is Phase.PLANNED:
         _unsent(draft, vm)
+    elif own_end is not None:
+        draft.put_vm(replace(vm, phase=Phase.CLOSING, retry_at=own_end))
     elif vm.runner_name:
         deregister(draft, draft.put_vm(replace(vm, phase=Phase.CLOSING)))
     else:
         delete(draft, vm)
+
+
+def _own_end(draft: Draft, vm: Vm) -> float | None:
+    """Return when a machine must have ended by itself that may take a job at any moment; None for any other.
+
+    GitLab removes the manager of a busy machine as well as that of an idle one, and takes one that asks for a
+    job again back in; nothing else than its own end tells that no job begins on it between look and deletion.
+    """
+    pool = draft.pool_of(vm)
+    gitlab = pool is not None and pool.forge is ForgeKind.GITLAB
+    if pool is None or not gitlab or vm.phase is not Phase.READY or vm.ready_at is None:
+        return None
+    if vm.runner_ended_at is not None:
+        return None
+    return vm.ready_at + max(pool.patience_s(warm=True), pool.patience_s(warm=False)) + LAST_WORD_S
 
 
 def end(draft: Draft, vm: Vm, cause: Cause, detail: str = "") -> Vm:
@@ -102,12 +125,20 @@ def gone(draft: Draft, vm: Vm) -> None:
         return
     if vm.runner_name and vm.phase is not Phase.DELETING:
         draft.emit(Deregister(vm.name, vm.runner_name, vm.runner_id))
-    draft.put_vm(replace(vm, phase=Phase.GONE, deleted_at=draft.now, retry_at=None, asked_at=None))
+    vm = draft.put_vm(replace(vm, phase=Phase.GONE, deleted_at=draft.now, retry_at=None, asked_at=None))
+    _book(draft, vm)
     draft.calm(f"delete:{vm.name}")
     draft.calm(f"deregister:{vm.name}")
     draft.note(vm.name, "gone")
     if vm.server_id and vm.cause is not Cause.QUOTA:
         _lift_quota_pauses(draft)
+
+
+def _book(draft: Draft, vm: Vm) -> None:
+    if vm.created_at is not None:
+        pool = draft.pool_state(vm.pool)
+        months = ledger.booked(pool.months, vm, draft.deployment, draft.now)
+        draft.put_pool(replace(pool, months=months))
 
 
 def _lift_quota_pauses(draft: Draft) -> None:

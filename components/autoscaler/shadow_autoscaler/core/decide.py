@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from shadow_autoscaler.core import (
+    clocks,
     closing,
     creation,
     intake,
@@ -20,6 +21,7 @@ from shadow_autoscaler.core.breaker import reset
 from shadow_autoscaler.core.closing import close
 from shadow_autoscaler.core.draft import Draft
 from shadow_autoscaler.core.events import (
+    ClockStepped,
     ConfigAsked,
     CreateFailed,
     CreateSent,
@@ -82,18 +84,18 @@ def _on_drained(draft: Draft, event: Drained) -> None:
 def _undrain(draft: Draft, pool: str) -> None:
     reset(draft, pool)
     state = draft.pool_state(pool)
-    draft.put_pool(PoolState(pool, cooldowns=state.cooldowns))
+    draft.put_pool(PoolState(pool, cooldowns=state.cooldowns, months=state.months))
     for job in tuple(draft.unserved(pool)):
         if job.failures:
             draft.put_job(replace(job, failures=0, not_before=0.0))
 
 
 def _on_resumed(draft: Draft, _event: Resumed) -> None:
-    counters = draft.counters or draft.state.counters
-    draft.counters = replace(counters, resumed_at=draft.now)
+    clocks.on_resumed(draft)
 
 
 def _on_tick(draft: Draft, _event: Tick) -> None:
+    clocks.keep(draft)
     timeouts.on_tick(draft)
 
 
@@ -122,6 +124,7 @@ HANDLERS: dict[type[Event], Callable[[Draft, Any], None]] = {
     ReclaimNoticed: reclaim.on_notice,
     Drained: _on_drained,
     Resumed: _on_resumed,
+    ClockStepped: clocks.on_stepped,
     Tick: _on_tick,
 }
 """Who handles which event; all are listed, so that a new one without a handler fails at once."""

@@ -253,6 +253,13 @@ class Resumed:
 
 
 @dataclass(frozen=True, slots=True)
+class ClockStepped:
+    """The clock by which events are timed was set by so many seconds; no time has passed."""
+
+    by: float
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """Time has passed: time-outs, windows, cool-downs, overdue checks."""
 
@@ -282,6 +289,7 @@ Event = (
     | LeftoverRemoved
     | Drained
     | Resumed
+    | ClockStepped
     | Tick
 )
 """Any event."""

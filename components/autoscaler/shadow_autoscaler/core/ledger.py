@@ -1,4 +1,4 @@
-"""What VMs cost, by job, pool and day (UTC), and what the same work would have cost on-demand.
+"""What VMs cost, by job, pool, day and month (UTC), and what the same work would have cost on-demand.
 
 A VM is billed per minute begun, from the moment when the cloud took the create call until it is gone,
 whatever its state: a stopped server costs as much as a running one. The comparison takes the same minutes at
@@ -15,6 +15,7 @@ from shadow_autoscaler.core.machines import Cause, Market, Vm
 from shadow_autoscaler.core.pools import Deployment
 
 MINUTE = 60.0
+KEPT_MONTHS = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +60,36 @@ class Ledger:
     """By day, such as 2026-11-30; a VM over midnight is in both, its minutes where they fell."""
 
 
+def shares(vm: Vm, deployment: Deployment, now: float) -> Iterable[tuple[str, Bill]]:
+    """Yield the days on which a VM cost something, and each one's part of its bill."""
+    minutes = billed_minutes(vm, now)
+    if minutes:
+        bill = bill_of(vm, deployment, now)
+        for day, share in _days(vm.created_at or now, minutes):
+            yield day, _share(bill, share)
+
+
+def booked(months: Mapping[str, Bill], vm: Vm, deployment: Deployment, now: float) -> dict[str, Bill]:
+    """Return a pool's months with the bill of a VM that is gone, which itself is forgotten some day."""
+    sums = dict(months)
+    for day, bill in shares(vm, deployment, now):
+        sums[day[:7]] = sums.get(day[:7], Bill()) + bill
+    return dict(sorted(sums.items())[-KEPT_MONTHS:])
+
+
 def ledger(vms: Iterable[Vm], deployment: Deployment, now: float) -> Ledger:
     """Add up what the VMs have cost so far."""
     total, by_job, by_pool, by_day = Bill(), dict[JobKey, Bill](), dict[str, Bill](), dict[str, Bill]()
     for vm in vms:
-        minutes = billed_minutes(vm, now)
-        if not minutes:
-            continue
         bill = bill_of(vm, deployment, now)
+        if not bill.vms:
+            continue
         total += bill
         by_pool[vm.pool] = by_pool.get(vm.pool, Bill()) + bill
         if vm.job is not None and vm.busy_at is not None:
             by_job[vm.job] = by_job.get(vm.job, Bill()) + bill
-        for day, share in _days(vm.created_at or now, minutes):
-            by_day[day] = by_day.get(day, Bill()) + _share(bill, share)
+        for day, part in shares(vm, deployment, now):
+            by_day[day] = by_day.get(day, Bill()) + part
     return Ledger(total, by_job, by_pool, by_day)
 
 

@@ -154,6 +154,8 @@ class Vm:
     """When it asked for a configuration that it has not got yet."""
     runner_ended_at: float | None = None
     """When its boot script said that the runner has ended."""
+    complaints: tuple[str, ...] = ()
+    """Phases whose failure it reported while it had a job."""
     retry_at: float | None = None
     """When the call that its phase waits for is sent again."""
 

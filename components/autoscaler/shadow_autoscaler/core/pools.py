@@ -94,6 +94,13 @@ class Pool:
     """Digest of what the adapters know of the pool besides: image, network, user-data. A changed one mends a
     broken pool."""
 
+    def patience_s(self, *, warm: bool) -> float:
+        """Return how long a GitLab machine waits for a job before it ends by itself.
+
+        One that was made for a job waits a little longer than we do, who can tell why nothing came.
+        """
+        return self.idle_timeout_s if warm else self.pickup_timeout_s + 15.0
+
 
 @dataclass(frozen=True, slots=True)
 class Deployment:

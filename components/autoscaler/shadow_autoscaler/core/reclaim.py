@@ -8,6 +8,7 @@ has vanished: it is told, it counts as a failed boot where it had no job yet, an
 
 from dataclasses import replace
 
+from shadow_autoscaler.core import rerun
 from shadow_autoscaler.core.breaker import charge
 from shadow_autoscaler.core.closing import close, end
 from shadow_autoscaler.core.draft import Draft
@@ -64,19 +65,25 @@ def _judge_late(draft: Draft, vm: Vm) -> Vm:
     late = vm.runner_ended_at is None and vm.cause is Cause.JOB_DONE and vm.phase is Phase.CLOSING
     if late and job is not None and _has_failed(job) and _was_reclaimed(draft, vm) and _due(draft, job, vm):
         job_lost(draft, job, Cause.RECLAIMED, "its VM was gone when it failed")
+        rerun.on_lost_late(draft, draft.job(job.key) or job)
         return draft.put_vm(replace(vm, cause=Cause.RECLAIMED))
     return vm
 
 
 def _due(draft: Draft, job: Job, vm: Vm) -> bool:
     """Whether the job ended when its VM may have been taken already; an earlier failure is its own."""
+    if vm.reclaim_at is not None:
+        return _ended(draft, job, draft.now - NOTICE_MOST_S, draft.now + NOTICE_MOST_S) >= (
+            vm.reclaim_at - NOTICE_SLACK_S
+        )
     since = vm.active_at or vm.created_at or vm.planned_at
-    due = (
-        since + draft.deployment.spot_min_uptime_s
-        if vm.reclaim_at is None
-        else vm.reclaim_at - NOTICE_SLACK_S
-    )
-    return (job.facts.finished_at or draft.now) >= due
+    return _ended(draft, job, since, draft.now) >= since + draft.deployment.spot_min_uptime_s
+
+
+def _ended(draft: Draft, job: Job, first: float, last: float) -> float:
+    """Return when the job ended; the forge's time only where it can be one of our clock, too."""
+    at = job.facts.finished_at
+    return at if at is not None and first <= at <= last else draft.now
 
 
 def _was_reclaimed(draft: Draft, vm: Vm) -> bool:
@@ -133,5 +140,4 @@ def on_job_done(draft: Draft, job: Job, vm: Vm | None) -> Job:
 def _by_notice(draft: Draft, job: Job, vm: Vm) -> bool:
     if vm.market is not Market.SPOT or vm.reclaim_at is None or vm.runner_ended_at is not None:
         return False
-    ended = job.facts.finished_at or draft.now
-    return ended >= vm.reclaim_at - NOTICE_SLACK_S or job.facts.failure_reason in SYSTEM_FAILURES
+    return _due(draft, job, vm) or job.facts.failure_reason in SYSTEM_FAILURES

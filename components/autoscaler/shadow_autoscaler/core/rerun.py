@@ -48,6 +48,16 @@ def _request(draft: Draft, jobs: Iterable[Job]) -> None:
         draft.emit(Rerun(allowed[0].key, allowed[0].facts.run_id))
 
 
+def on_lost_late(draft: Draft, job: Job) -> None:
+    """A job was found to be lost after it had ended: its run may have completed before, so ask at once.
+
+    GitHub refuses as long as the run goes on; GitLab may be about to run the job again by itself.
+    """
+    if job.key.forge is ForgeKind.GITHUB and job.reclaim is Reclaim.WAITS_FOR_RUN:
+        jobs = draft.run_jobs(run_key(job))
+        _request(draft, [one for one in jobs if one.key.attempt == job.key.attempt])
+
+
 def _has_ended(draft: Draft, job: Job) -> bool:
     """Whether the forge has said how the job ended: it may have done so before its VM was taken."""
     if job.status is JobStatus.DONE:

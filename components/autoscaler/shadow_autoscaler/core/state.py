@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from shadow_autoscaler.core.index import Index
 from shadow_autoscaler.core.intents import Intent
 from shadow_autoscaler.core.jobs import Job, JobKey
+from shadow_autoscaler.core.ledger import Bill
 from shadow_autoscaler.core.machines import Phase, Vm
 from shadow_autoscaler.core.quota import Quota
 
@@ -31,6 +32,8 @@ class PoolState:
     held_until: float = 0.0
     """Circuit breaker."""
     drained: bool = False
+    months: Mapping[str, Bill] = field(default_factory=dict[str, Bill])
+    """What its VMs that are gone have cost, by month, such as 2026-11."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class Counters:
     """Set once per store, so that names stay unique after a lost store."""
     resumed_at: float = 0.0
     """Since when the present process decides: the times that a VM has to be heard of begin anew then."""
+    seen_at: float = 0.0
+    """When some process last decided, to the minute: time beyond it passed unseen."""
 
 
 @dataclass(frozen=True, slots=True)

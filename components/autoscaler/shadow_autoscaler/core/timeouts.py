@@ -16,6 +16,8 @@ from shadow_autoscaler.core.windows import wanted
 
 OVERDUE_CHECK_S = 600.0
 """Time between two questions about a job beyond its queue deadline."""
+UNSENT_S = 3600.0
+"""How long a lane may keep a create call waiting."""
 UNPOOLED_DEADLINE_S = 86_400.0
 """Age at which a job that no pool serves is asked about, so that its row does not stay for ever."""
 
@@ -43,10 +45,18 @@ def _look(draft: Draft, vm: Vm) -> None:
         closing.retry(draft, vm)
     elif known is None and vm.phase < Phase.BUSY:
         close(draft, vm, Cause.DRAINED, f"pool {vm.pool} is not configured any more")
+    elif _forgotten(draft, vm, pool):
+        close(draft, vm, Cause.BOOT_FAILED, "its create call was never sent")
     elif not _expired(draft, vm, pool):
         creation.retry(draft, vm)
         if vm.asked_at is not None and vm.retry_at is not None and vm.retry_at <= draft.now:
             closing.deregister(draft, vm)
+
+
+def _forgotten(draft: Draft, vm: Vm, pool: Pool) -> bool:
+    """Whether the intent to create the VM must have got lost: nothing waits that long to be sent."""
+    unsent = vm.phase is Phase.PLANNED and vm.sent_at is None
+    return unsent and draft.now - _heard_since(draft, vm.planned_at) > UNSENT_S + pool.boot_timeout_s
 
 
 def _expired(draft: Draft, vm: Vm, pool: Pool) -> bool:
@@ -72,7 +82,7 @@ def _overstays(draft: Draft, vm: Vm, pool: Pool) -> bool:
     """Whether a VM that is kept because its runner is busy has outlived its job's deadline."""
     if vm.busy_at is not None:
         return draft.now - vm.busy_at > pool.job_deadline_s
-    born = vm.created_at or vm.planned_at
+    born = _heard_since(draft, vm.created_at or vm.planned_at)
     return draft.now - born > pool.max_lifetime_s + pool.job_deadline_s
 
 
@@ -133,6 +143,8 @@ def _idle(draft: Draft, pool: Pool) -> None:
         return
     free.sort(key=lambda vm: (vm.planned_at, vm.name))
     for vm in free[:surplus]:
+        if pool.forge is ForgeKind.GITLAB and vm.phase is Phase.READY:
+            continue  # ends by itself after as long, and cannot be refused a job meanwhile
         if draft.now - (vm.ready_at or vm.planned_at) > pool.idle_timeout_s:
             close(draft, vm, Cause.IDLE, "warm beyond the wanted number")
 

@@ -78,7 +78,7 @@ def cloud(config: Config) -> Cloud:
     section = config.openstack
 
     def volume(wanted: Volume | None) -> BootVolume | None:
-        return BootVolume(wanted.size_gib, wanted.type) if wanted else None
+        return BootVolume(wanted.size_gib, wanted.type, premade=wanted.premade) if wanted else None
 
     machine = Machine(
         image=section.image,
@@ -87,6 +87,7 @@ def cloud(config: Config) -> Cloud:
         key_name=section.key_name,
         config_drive=section.config_drive,
         volume=volume(section.volume),
+        premade_port=section.premade_port,
     )
     pools = {
         pool.name: replace(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from shadow_autoscaler.core.events import ConfigAsked
 from shadow_autoscaler.core.faults import PortError
 from shadow_autoscaler.core.machines import Phase, Vm
+from shadow_autoscaler.edge.budget import Budget
 from shadow_autoscaler.ports import Delivery, LeaseLostError, Registration, Secrets
 from shadow_autoscaler.runtime import tickets, vm_events
 from shadow_autoscaler.runtime.engine import Engine
@@ -56,15 +57,23 @@ class Callbacks:
     """Answers VMs."""
 
     def __init__(
-        self, engine: Engine, handover: Handover, secrets: Secrets, key: str, *, bind_address: bool = False
+        self,
+        engine: Engine,
+        handover: Handover,
+        secrets: Secrets,
+        key: str,
+        *,
+        bind_address: bool = False,
+        budget: Budget | None = None,
     ) -> None:
         self._engine, self._handover, self._secrets = engine, handover, secrets
         self._key, self._bind_address = key, bind_address
+        self._budget = budget or Budget(engine.steady)
 
     def report(self, caller: Caller, name: str, body: bytes) -> Delivery | Reply:
         """Return the report as a delivery for the inbox, or a refusal."""
-        if not self._authentic(caller):
-            return _DENIED
+        if turned_away := self._turned_away(caller, name):
+            return turned_away
         try:
             vm_events.event_of(caller.vm, name, body)
             refusal = self._refusal(caller, vm_events.server_id(body))
@@ -80,8 +89,8 @@ class Callbacks:
 
     def config(self, caller: Caller, body: bytes) -> "Reply | Future[Registration | None]":
         """Begin to answer a request for a configuration: a refusal, or what comes from the forge."""
-        if not self._authentic(caller):
-            return _DENIED
+        if turned_away := self._turned_away(caller, vm_events.CONFIG):
+            return turned_away
         try:
             refusal = self._refusal(caller, vm_events.server_id(body)) or self._unready(caller.vm)
             return refusal or self._ask(caller.vm)
@@ -112,6 +121,15 @@ class Callbacks:
             if known is None or known.phase >= Phase.CLOSING:
                 return self.give_up(vm, future)
         return future
+
+    def _turned_away(self, caller: Caller, kind: str) -> Reply | None:
+        if not self._authentic(caller):
+            return _DENIED
+        wait_s = self._budget.spend(caller.vm, kind)
+        if not wait_s:
+            return None
+        body = {"error": f"VM {caller.vm} calls too often", "remedy": f"call again in {wait_s} s"}
+        return Reply(429, body, wait_s)
 
     def _authentic(self, caller: Caller) -> bool:
         scheme, _, ticket = caller.authorization.partition(" ")

@@ -13,6 +13,7 @@ from shadow_autoscaler.core.jobs import Job, JobStatus
 from shadow_autoscaler.core.ledger import billed_minutes
 from shadow_autoscaler.core.machines import Cause, Phase, Vm
 from shadow_autoscaler.core.state import Decision, State
+from shadow_autoscaler.edge.page.money import Money
 from shadow_autoscaler.ports import LeaseLostError
 from shadow_autoscaler.runtime.service import Service
 
@@ -30,6 +31,7 @@ class Metrics:
         self.old_secret = self._counter("webhook_old_secret", "Webhooks under the former secret", "forge")
         self.webhook_s = self._histogram("webhook_seconds", "Webhook to answer", _FAST, "forge")
         self.handovers = self._counter("handovers", "Answers to requests for a configuration", "status")
+        self.throttled = self._counter("vm_calls_throttled", "Calls of VMs that called too often", "call")
         self.create_s = self._histogram("create_seconds", "Job queued to create call sent", _FAST, "pool")
         self.queue_s = self._histogram("queue_seconds", "Job queued to running", _WAITS, "pool")
         self.boot_s = self._histogram("boot_seconds", "Server created to good GPU", _WAITS, "pool", "market")
@@ -146,6 +148,17 @@ class StateCollector(Collector):
                 blocked.add_metric([pool.name, "held"], int(known.held_until > now))
                 blocked.add_metric([pool.name, "drained"], int(known.drained))
         yield from (maximum, blocked)
+        yield from _money(Money.of(state, self._service.engine.deployment, now))
+
+
+def _money(money: Money) -> Iterator[Metric]:
+    spent = _labelled("month_eur", "EUR of this month (UTC)", "pool")
+    saved = _labelled("month_saved_eur", "EUR of this month saved against on-demand", "pool")
+    for (month, pool), bill in money.months.items():
+        if month == money.month:
+            spent.add_metric([pool], bill.eur)
+            saved.add_metric([pool], bill.saved_eur)
+    yield from (spent, saved)
 
 
 def _vms(state: State) -> Metric:

@@ -19,6 +19,7 @@ from shadow_autoscaler.edge.metrics import Metrics
 from shadow_autoscaler.edge.web import app
 from shadow_autoscaler.edge.wiring import Base, service
 from shadow_autoscaler.runtime.service import Service, World
+from shadow_autoscaler.runtime.steady import steady
 
 _log = logging.getLogger(__name__)
 GRACE_S = 25
@@ -48,7 +49,7 @@ def running(base: Base, outside: World | None = None) -> Generator[Running]:
     """Start everything but the answering of requests, and end it gracefully."""
     metrics = Metrics()
     with _listener(base.config) as listener, closing(Identity(base.database())) as identity:
-        machine = service(base, observers=(metrics,), outside=outside, owner=identity.name)
+        machine = service(base, observers=(metrics,), outside=outside, owner=identity.name, steady=steady)
         intake = Intake(base.store, machine.wake_inbox)
         web = uvicorn.Server(_settings(base, app.build(base, machine, intake, metrics)))
         intake.start()

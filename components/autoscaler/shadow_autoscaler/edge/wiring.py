@@ -72,11 +72,20 @@ def service(
     owner: str = "",
     lease_s: float = LEASE_S,
     clock: Callable[[], float] = time.time,
+    steady: Callable[[], float] | None = None,
 ) -> Service:
-    """Return the machine, not yet started; `outside` replaces the adapters, in tests."""
+    """Return the machine, not yet started; `outside` replaces the adapters, in tests.
+
+    `steady` is a clock that nobody sets, for a process that stays; functions are stopped between two calls.
+    """
     templates = base.templates()
     engine = Engine(
-        base.store, adapters.deployment(base.config, templates), decide, clock, observers=observers
+        base.store,
+        adapters.deployment(base.config, templates),
+        decide,
+        clock,
+        observers=observers,
+        steady=steady,
     )
     return Service(
         engine,

@@ -5,10 +5,11 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from shadow_autoscaler.core.events import Event
+from shadow_autoscaler.core.events import ClockStepped, Event
 from shadow_autoscaler.core.pools import Deployment
 from shadow_autoscaler.core.state import Decision, State
 from shadow_autoscaler.ports import Commit, LeaseLostError, Outgoing, Store
+from shadow_autoscaler.runtime.steady import Watch
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
@@ -46,10 +47,14 @@ class Engine:
         decide: Decide,
         clock: Callable[[], float],
         observers: Sequence[Observer] = (),
+        steady: Callable[[], float] | None = None,
     ) -> None:
         self.deployment = deployment
         self.store = store
         self.clock = clock
+        self.steady = steady or clock
+        """Counts up whatever is done to `clock`; for waits that are not written down."""
+        self._watch = Watch(clock, steady)
         self.dispatch: Callable[[Sequence[Outgoing]], None] = lambda _: None
         """Gets the intents of each decision, in order, once they are stored."""
         self._decide = decide
@@ -67,6 +72,7 @@ class Engine:
         with self._lock:
             outbox = self.store.outbox()
             self._state = self.store.load()
+            self._watch.begin()
             return outbox
 
     def deactivate(self) -> None:
@@ -83,13 +89,8 @@ class Engine:
     ) -> Decision:
         """Decide on an event and store it with what it settles; `LeaseLostError` when not the holder."""
         with self._lock:
-            state, now = self._held(), self.clock()
-            try:
-                decision = self._decide(state, event, now, self.deployment)
-            except Exception as error:
-                raise DecideError(f"{type(event).__name__}: {error!r}") from error
-            self._commit(event, Commit(decision, now, delivery_id, finished, postponed or {}))
-            return decision
+            self._follow_clock()
+            return self._take(event, delivery_id, finished, postponed)
 
     def settle(
         self,
@@ -106,6 +107,29 @@ class Engine:
         """Answer a short question about the state while nothing changes it."""
         with self._lock:
             return question(self._held())
+
+    def _follow_clock(self) -> None:
+        """Tell the core that the clock was set, before it decides anything by it."""
+        by = self._watch.stepped()
+        if by and self._state is not None:
+            self._take(ClockStepped(by))
+            self._watch.heed(by)
+            _log.warning("the clock was set by %+.0f s: no time-out has come nearer by it", by)
+
+    def _take(
+        self,
+        event: Event,
+        delivery_id: str = "",
+        finished: Sequence[int] = (),
+        postponed: Mapping[int, float] | None = None,
+    ) -> Decision:
+        state, now = self._held(), self.clock()
+        try:
+            decision = self._decide(state, event, now, self.deployment)
+        except Exception as error:
+            raise DecideError(f"{type(event).__name__}: {error!r}") from error
+        self._commit(event, Commit(decision, now, delivery_id, finished, postponed or {}))
+        return decision
 
     def _held(self) -> State:
         if self._state is None:

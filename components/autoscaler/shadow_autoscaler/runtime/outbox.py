@@ -24,22 +24,35 @@ class Lane(StrEnum):
         return cls(forge.value)
 
 
+LONGEST_S = 3600.0
+"""No intent and no lane waits longer: a due time beyond it was written by a clock that was ahead."""
+
+
 @dataclass(order=True, slots=True)
 class _Entry:
     due_at: float
+    """By the steady clock."""
     number: int
     row: Outgoing = field(compare=False)
 
 
 class Outbox:
-    """Gives each lane's workers the next intent that is due."""
+    """Gives each lane's workers the next intent that is due.
 
-    def __init__(self, lane_of: Callable[[Outgoing], Lane], clock: Callable[[], float]) -> None:
+    Due times come by the wall clock and are kept by a steady one, so that nobody waits for a clock set back.
+    """
+
+    def __init__(
+        self,
+        lane_of: Callable[[Outgoing], Lane],
+        clock: Callable[[], float],
+        steady: Callable[[], float] | None = None,
+    ) -> None:
         self._lane_of = lane_of
-        self._clock = clock
+        self._wall, self._clock = clock, steady or clock
         self._changed = threading.Condition()
         self._entries: dict[Lane, list[_Entry]] = {lane: [] for lane in Lane}
-        self._paused: dict[Lane, float] = dict.fromkeys(Lane, 0.0)
+        self._paused: dict[Lane, float] = dict.fromkeys(Lane, self._clock())
         self._known: set[int] = set()
 
     def put(self, rows: Iterable[Outgoing]) -> None:
@@ -49,7 +62,7 @@ class Outbox:
             for lane, row in placed:
                 if row.number not in self._known:
                     self._known.add(row.number)
-                    heapq.heappush(self._entries[lane], _Entry(row.due_at, row.number, row))
+                    heapq.heappush(self._entries[lane], _Entry(self._steadily(row.due_at), row.number, row))
             self._changed.notify_all()
 
     def take(self, lane: Lane) -> Outgoing | None:
@@ -65,12 +78,12 @@ class Outbox:
     def pause(self, lane: Lane, until: float) -> None:
         """Let nothing of a lane go before `until`: the other side asked for it."""
         with self._changed:
-            self._paused[lane] = max(self._paused[lane], until)
+            self._paused[lane] = max(self._paused[lane], self._steadily(until))
 
     def paused_until(self, lane: Lane) -> float:
         """Return until when a lane is closed; a time in the past when it is open."""
         with self._changed:
-            return self._paused[lane]
+            return self._wall() + self._paused[lane] - self._clock()
 
     def wait(self, lane: Lane, longest_s: float) -> None:
         """Wait until a lane may have something due, `longest_s` at most."""
@@ -79,6 +92,9 @@ class Outbox:
             due = max(entries[0].due_at, self._paused[lane]) - now if entries else longest_s
             if due > 0:
                 self._changed.wait(min(due, longest_s))
+
+    def _steadily(self, at: float) -> float:
+        return self._clock() + min(at - self._wall(), LONGEST_S)
 
     def wake(self) -> None:
         """End every wait, so that workers look whether they are to stop."""

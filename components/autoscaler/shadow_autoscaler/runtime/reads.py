@@ -99,7 +99,8 @@ class Looks:
     def redeliver(self, kind: ForgeKind) -> float:
         """Ask for missed webhooks again."""
         now = self._engine.clock()
-        since = self._delivered_until.get(kind, now - REDELIVERY_WINDOW_S)
+        # Never less far back than one turn, whatever was done to the clock meanwhile.
+        since = min(self._delivered_until.get(kind, now - REDELIVERY_WINDOW_S), now - self._pace.redelivery)
         count = self._forges[kind].redeliver(since)
         self._delivered_until[kind] = now - self._pace.redelivery
         if count:

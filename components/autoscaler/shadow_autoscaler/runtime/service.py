@@ -59,12 +59,12 @@ class Service:
         # Where a queue stands before the state, nothing that VMs say is lost between two calls.
         self._resumes = resumes
         self.engine, self.world = engine, world
-        self.handover = Handover(engine.clock)
+        self.handover = Handover(engine.steady)
         self.hands = Hands(
             CloudHands(engine, world.cloud, world.user_data, world.keep_console),
             ForgeHands(engine, world.forges, self.handover),
         )
-        self.outbox = Outbox(self.hands.lane, engine.clock)
+        self.outbox = Outbox(self.hands.lane, engine.clock, engine.steady)
         engine.dispatch = self.outbox.put
         self.inbox = Inbox(engine, self._translators())
         self.lease = Lease(engine, owner, self._taken, self._lost, lease_s)

@@ -23,12 +23,18 @@ class VirtualClock:
         """Seconds since the epoch as the outside world counts them."""
         self.offset = 0.0
         """How far the process's own wall clock is ahead."""
+        self.slept = 0.0
+        """How long the process's machine was suspended, without knowing it."""
         self._entries: list[_Entry] = []
         self._count = 0
 
     def now(self) -> float:
         """Return what the process believes the time to be."""
         return self.true + self.offset
+
+    def steady(self) -> float:
+        """Return seconds that only count up, while the machine runs."""
+        return self.true - self.slept
 
     def after(self, seconds: float, action: Callable[[], None]) -> None:
         """Have something happen in the outside world, in so many seconds of true time."""

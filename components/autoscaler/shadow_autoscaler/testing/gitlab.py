@@ -27,12 +27,13 @@ class FakeGitLab(FakeForge):
         with self._faults.call("gitlab.runners", writes=False):
             return self._seen(self._managers.values())
 
-    def register(self, pool: Pool, runner_name: str, key: JobKey | None) -> Registration:  # noqa: ARG002
+    def register(self, pool: Pool, runner_name: str, key: JobKey | None) -> Registration:
         """Return the pool's token; the forge is not asked."""
         with self._faults.call("gitlab.register"):
             self._pools[f"glrt-{pool.name}"] = pool
             self.minted.append(runner_name)
             config = {"kind": "gitlab", "url": "http://gitlab.test", "token": f"glrt-{pool.name}"}
+            config["wait_timeout_s"] = f"{pool.patience_s(warm=key is None):.0f}"
             return Registration(None, runner_name, config)
 
     def deregister(self, runner_name: str, runner_id: int | None, system_id: str = "") -> Removal:  # noqa: ARG002
@@ -68,6 +69,15 @@ class FakeGitLab(FakeForge):
         manager = Runner(self._ids, runner_name, online=True, busy=False, system_id=f"s_{self._ids:012x}")
         self._managers[runner_name] = manager
         self._come_online(manager, pool.labels, ended)
+        connection = self._online[runner_name]
+        wait_s = float(config.get("wait_timeout_s", "300"))
+        self.clock.after(wait_s, lambda: self._time_is_up(runner_name, connection))
+
+    def _time_is_up(self, runner_name: str, connection: Connection) -> None:
+        """End a machine that was given no job in time."""
+        if self._online.get(runner_name) is connection and connection.job is None:
+            del self._online[runner_name]
+            connection.ended(True)
 
     def registrations(self) -> Mapping[str, Runner]:
         """Return all managers as they really are, for a test to look at."""

@@ -76,9 +76,7 @@ def tell(state: State, now: float, event: Event) -> Decision:
     return decision
 
 
-@pytest.mark.parametrize(
-    ("failed_after_s", "reclaim"), [(1000.0, Reclaim.NONE), (2400.0, Reclaim.WAITS_FOR_RUN)]
-)
+@pytest.mark.parametrize(("failed_after_s", "reclaim"), [(1000.0, Reclaim.NONE), (2400.0, Reclaim.RERUN)])
 def test_a_job_that_failed_before_its_vm_could_be_taken_failed_by_itself(
     failed_after_s: float, reclaim: Reclaim
 ) -> None:

@@ -270,6 +270,11 @@ class Laws(RuleBasedStateMachine):
     def time_passes(self, seconds: float) -> None:
         self.world.wait(seconds)
 
+    @rule(by=st.sampled_from([-30 * 86_400.0, -700.0, 700.0, 30 * 86_400.0]))
+    def clock_is_set(self, by: float) -> None:
+        self.world.now += by
+        self.world.handle(ev.ClockStepped(by))
+
     @rule()
     def process_is_killed(self) -> None:
         self.world.restart()

@@ -3,10 +3,13 @@
 import json
 import logging
 import os
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +18,14 @@ from autoscaler_site.site import document, write
 
 from shadow_autoscaler.adapters.sqlite_store import SqliteStore
 from shadow_autoscaler.core.decide import decide
-from shadow_autoscaler.core.events import CreateSent, JobSeen, ServerCreated
+from shadow_autoscaler.core.events import CreateSent, JobSeen, ServerCreated, ServerGone
 from shadow_autoscaler.core.jobs import ForgeKind, JobFacts, JobKey, JobStatus
 from shadow_autoscaler.core.machines import Server, ServerStatus
+from shadow_autoscaler.core.state import Decision
 from shadow_autoscaler.edge import adapters, config
 from shadow_autoscaler.edge.cli import main
 from shadow_autoscaler.edge.cli.codes import Exit
+from shadow_autoscaler.ports import Commit
 from shadow_autoscaler.runtime.engine import Engine
 from shadow_autoscaler.testing.clock import VirtualClock
 from shadow_autoscaler.testing.cloud import FakeCloud
@@ -271,3 +276,46 @@ def test_every_adapter_that_a_configuration_may_name_is_built(tmp_path: Path) ->
     assert first.pools[0].revision != second.pools[0].revision
     assert first.pools[1].revision == second.pools[1].revision
     assert secrets.get("hook")[0] not in redactor.clean(f"the secret {secrets.get('hook')[0]}")
+
+
+def test_repair_shows_and_sets_aside_what_cannot_be_read(run: Run, engine: Engine, tmp_path: Path) -> None:
+    (vm,) = engine.read(lambda state: list(state.vms))
+    assert run("repair") == (Exit.OK, "every row can be read\n", "")
+    with closing(sqlite3.connect(tmp_path / "autoscaler.db")) as db, db:
+        db.execute("UPDATE rows SET body = '{}' WHERE kind = 'vm'")
+    code, _, err = run("status")
+    assert code == Exit.FAILED
+    assert f"vm {vm}: " in err
+    assert "shadow-autoscaler repair" in err
+    code, out, _ = run("repair", "--dry-run")
+    assert code == Exit.ATTENTION
+    assert f"vm {vm}: " in out
+    assert run("status")[0] == Exit.FAILED
+    kept = Path(json.loads(run("repair", "--json")[1])["kept_in"])
+    assert json.loads(kept.read_text())["key"] == vm
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert run("status")[0] == Exit.OK
+
+
+def test_money_is_shown_by_job_pool_and_month(run: Run, engine: Engine) -> None:
+    (vm,) = engine.read(lambda state: list(state.vms.values()))
+    job = engine.read(lambda state: state.jobs[vm.job]) if vm.job else None
+    assert job is not None
+    engine.handle(JobSeen(replace(job.facts, status=JobStatus.RUNNING, runner_name=f"{vm.name}-1")))
+    jobs = {one["key"]: one for one in json.loads(run("jobs", "--json")[1])}
+    assert jobs[str(job.key)]["eur"] > 0
+    assert f"{jobs[str(job.key)]['eur']:.3f}" in run("jobs")[1]
+    facts = json.loads(run("status", "--json")[1])
+    assert facts["pools"][0]["eur_month"] > 0
+    assert facts["totals"]["eur_month"] == facts["pools"][0]["eur_month"] == facts["months"][0]["eur"]
+    out = run("status")[1]
+    assert "this month" in out
+
+
+def test_a_vm_that_is_forgotten_stays_in_its_months_bill(run: Run, engine: Engine) -> None:
+    (vm,) = engine.read(lambda state: list(state.vms.values()))
+    engine.handle(ServerGone(vm.name, "server-1"))
+    before = json.loads(run("status", "--json")[1])["months"]
+    assert before[0]["eur"] > 0
+    engine.store.commit(Commit(Decision(dropped_vms=(vm.name,)), time.time()))
+    assert json.loads(run("status", "--json")[1])["months"] == before

@@ -103,6 +103,14 @@ def test_a_secret_in_place_of_its_name_is_refused_and_not_shown(value: str) -> N
         ({"storage": {}}, "storage", "did you mean 'store'?"),
         ({"store": {"kind": "dynamodb"}}, "store.table", "store.kind is dynamodb"),
         ({"listen": 8080}, "listen", "keys with values"),
+        ({"pools": [pool(boot_timeout=1)]}, "pools[0].boot_timeout", "got 1, expected 1m to 1d; change it"),
+        ({"pools": [pool(pickup_timeout="0s")]}, "pools[0].pickup_timeout", "got '0s'"),
+        ({"pools": [pool(job_deadline="2s")]}, "pools[0].job_deadline", "expected 1m to 365d"),
+        ({"pools": [pool(idle_timeout="900d")]}, "pools[0].idle_timeout", "expected 1m to 1d"),
+        ({"pools": [pool(max_lifetime="10m")]}, "pools[0].max_lifetime", "got 10m, expected at least boot"),
+        ({"sweep_grace": 0.1}, "sweep_grace", "expected 1s to 1d"),
+        ({"intervals": {"tick": 0.001}}, "intervals.tick", "expected 1s to 1m"),
+        ({"intervals": {"tick": "10m"}}, "intervals.tick", "expected 1s to 1m"),
     ],
 )
 def test_faults(changes: dict[str, Any], key: str, part: str) -> None:
@@ -154,6 +162,32 @@ def test_a_template_that_nova_would_refuse_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text(yaml.safe_dump(document()))
     with pytest.raises(ConfigError, match="at most 65535"):
         load(tmp_path / "c.yaml")
+
+
+def test_every_tiny_duration_is_told_at_once() -> None:
+    names = ("tick", "servers", "jobs", "leftovers", "quota", "redelivery")
+    limits = (
+        "boot_timeout",
+        "pickup_timeout",
+        "job_deadline",
+        "queue_deadline",
+        "max_lifetime",
+        "idle_timeout",
+    )
+    found = faults(
+        intervals=dict.fromkeys(names, 0.01),
+        pools=[pool(**dict.fromkeys(limits, "0.1s"))],
+        gitlab=None,
+    )
+    assert {f"intervals.{name}" for name in names} <= set(found)
+    assert {f"pools[0].{name}" for name in limits} <= set(found)
+
+
+def test_the_schema_refuses_a_tiny_duration() -> None:
+    schema = json.loads(describe.schema())
+    jsonschema.validate(document(intervals={"tick": "5s"}), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document(intervals={"tick": 0.01}), schema)
 
 
 def test_the_committed_schema_is_the_model_s() -> None:

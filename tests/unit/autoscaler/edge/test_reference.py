@@ -41,6 +41,6 @@ def test_every_command_and_exit_code_is_explained(capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit):
         main(["--help"])
     commands = re.findall(r"^    (\w+)  ", capsys.readouterr().out, re.MULTILINE)
-    assert len(commands) == 8
+    assert len(commands) == 9
     assert all(f"| `{command}" in page for command in commands)
     assert all(f"| {code.value} |" in page for code in Exit)

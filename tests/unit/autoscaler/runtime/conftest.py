@@ -66,7 +66,9 @@ class Rig:
     def open(self, store: Store | None = None) -> None:
         """Begin a new process on the same data; the former one is gone without a word."""
         self.store = store or FakeStore(self.data, self.faults)
-        engine = Engine(self.store, Deployment("acme", (POOL,)), decide, self.clock.now)
+        engine = Engine(
+            self.store, Deployment("acme", (POOL,)), decide, self.clock.now, steady=self.clock.steady
+        )
         world = World(
             self.cloud,
             {ForgeKind.GITHUB: self.github},

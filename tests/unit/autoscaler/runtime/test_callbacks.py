@@ -147,3 +147,33 @@ def test_a_reclaim_notice_is_written_to_the_inbox(rig: Any, vm: tuple[str, str])
     assert rig.report(vm[0], "reclaim", server_id=vm[1], at=rig.clock.now() + 900) is None
     rig.settle()
     assert rig.service.engine.read(lambda state: state.vms[vm[0]]).reclaim_at is not None
+
+
+def test_a_job_that_floods_its_vms_status_is_told_to_wait_and_fills_neither_inbox_nor_audit_trail(
+    rig: Any, vm: tuple[str, str]
+) -> None:
+    rig.call(*vm)
+    rig.github.connect({"jit_config": "jit-1001"}, f"{vm[0]}-1", lambda _ran: None)
+    rig.settle(5)
+    before = len(rig.store.audit(limit=10_000))
+    replies = [
+        rig.report(vm[0], "status", server_id=vm[1], phase="x", status="failed", reason=str(number))
+        for number in range(500)
+    ]
+    rig.settle()
+    refused = [reply for reply in replies if reply is not None]
+    assert 400 < len(refused) < 450
+    assert {reply.status for reply in refused} == {429}
+    assert all(reply.retry_after_s for reply in refused)
+    assert len(rig.store.audit(limit=10_000)) - before <= 10
+    # What counts is still heard: another kind of call at once, this one after a while.
+    assert rig.report(vm[0], "reclaim", server_id=vm[1], at=rig.clock.now() + 900) is None
+    rig.clock.advance(2)
+    assert rig.report(vm[0], "status", server_id=vm[1], phase="ended", status="ok") is None
+
+
+def test_without_a_ticket_nobody_spends_a_vms_calls(rig: Any, vm: tuple[str, str]) -> None:
+    body = json.dumps({"server_id": vm[1], "phase": "x", "status": "ok"}).encode()
+    replies = [rig.callbacks.report(Caller(vm[0], "Bearer wrong"), "status", body) for _ in range(200)]
+    assert {reply.status for reply in replies} == {401}
+    assert rig.report(vm[0], "status", server_id=vm[1], phase="x", status="ok") is None

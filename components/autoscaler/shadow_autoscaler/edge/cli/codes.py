@@ -16,7 +16,7 @@ class Exit(IntEnum):
     NOT_FOUND = 4
     """No such job, VM or pool."""
     ATTENTION = 5
-    """`status`: alarms are up, or a pool asks for no VMs."""
+    """`status`: alarms are up, or a pool asks for no VMs; `repair --dry-run`: rows cannot be read."""
 
 
 class CommandError(Exception):

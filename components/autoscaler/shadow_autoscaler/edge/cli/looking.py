@@ -12,6 +12,7 @@ from shadow_autoscaler.edge.cli.codes import CommandError, Exit
 from shadow_autoscaler.edge.cli.opening import base, emit, state
 from shadow_autoscaler.edge.page import words
 from shadow_autoscaler.edge.page.facts import Facts, gather, job_facts
+from shadow_autoscaler.edge.page.money import Money
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,10 +41,12 @@ def jobs(options: argparse.Namespace) -> int:
     if options.json:
         emit([asdict(job) for job in shown])
         return Exit.OK
-    table = _table("job", "name", "state", "pool", "VM", "since", "why")
+    table = _table("job", "name", "state", "pool", "VM", "since", "EUR", "why")
     for job in shown:
         since = words.duration(now - (job.started_at or job.queued_at))
-        table.add_row(job.key, job.name, job.status, job.pool or "-", job.vm or "-", since, job.why)
+        state_of = job.conclusion or job.status
+        eur = f"{job.eur:.3f}" if job.eur else "-"
+        table.add_row(job.key, job.name, state_of, job.pool or "-", job.vm or "-", since, eur, job.why)
     _print(table, empty="no job waits or runs" if not shown else "")
     return Exit.OK
 
@@ -56,7 +59,8 @@ def why(options: argparse.Namespace) -> int:
         lines = opened.store.audit(str(job.key), 20)
     text = explain(known, job.key, now, deployment)
     if options.json:
-        document = {**asdict(job_facts(known, job, deployment, now)), "why": text}
+        facts = job_facts(known, job, deployment, now, Money.of(known, deployment, now))
+        document = {**asdict(facts), "why": text}
         emit({**document, "audit": [asdict(line) for line in lines]})
         return Exit.OK
     sys.stdout.write(f"{job.facts.name} ({job.key}): {text}\n")
@@ -81,16 +85,17 @@ def _print_status(facts: Facts) -> None:
         f"jobs: {totals.waiting} waiting, {totals.running} running\n"
         f"VMs:  {totals.vms} of {totals.max_vms}, {totals.spot} spot\n"
         f"EUR:  {words.amount(totals.eur_today)} today, {words.amount(totals.eur_per_hour)} per hour now, "
-        f"{words.amount(totals.saved_today)} saved today\n\n"
+        f"{words.amount(totals.saved_today)} saved today\n"
+        f"      {words.amount(totals.eur_month)} this month, {words.amount(totals.saved_month)} saved\n\n"
     )
     for alarm in facts.alarms:
         sys.stdout.write(f"ALARM {alarm['subject']}: {alarm['text']}\n")
-    pools = _table("pool", "forge", "VMs", "phases", "waiting", "EUR today", "blocked")
+    pools = _table("pool", "forge", "VMs", "phases", "waiting", "EUR today", "this month", "saved", "blocked")
     for pool in facts.pools:
         phases = ", ".join(f"{count} {phase}" for phase, count in pool.phases.items()) or "-"
         live = f"{pool.live}/{pool.max}"
-        eur = words.amount(pool.eur_today)
-        pools.add_row(pool.name, pool.forge, live, phases, str(pool.waiting), eur, pool.blocked or "-")
+        eur = [words.amount(pool.eur_today), words.amount(pool.eur_month), words.amount(pool.saved_month)]
+        pools.add_row(pool.name, pool.forge, live, phases, str(pool.waiting), *eur, pool.blocked or "-")
     _print(pools)
     live_vms = [vm for vm in facts.vms if vm.ended_at is None]
     if live_vms:

@@ -14,7 +14,7 @@ _DEFAULT_CONFIG = "/etc/shadow-autoscaler/config.yaml"
 _EPILOG = """exit codes:
   0  done                              3  the configuration has faults
   1  something outside failed          4  no such job, VM or pool
-  2  the command line is wrong         5  status: something needs attention
+  2  the command line is wrong         5  status, repair --dry-run: something needs attention
 """
 _COMMANDS = {
     "serve": "shadow_autoscaler.edge.cli.serving",
@@ -24,6 +24,7 @@ _COMMANDS = {
     "drain": "shadow_autoscaler.edge.cli.asking",
     "reap": "shadow_autoscaler.edge.cli.asking",
     "replay": "shadow_autoscaler.edge.cli.replaying",
+    "repair": "shadow_autoscaler.edge.cli.repairing",
     "config": "shadow_autoscaler.edge.cli.configuring",
 }
 
@@ -64,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     why.add_argument("job", metavar="JOB", help="number of the job, or its key as `jobs` shows it")
     _add_asking(commands, shared)
     _add_replay(commands, shared)
+    _add_repair(commands, shared)
     _add_config(commands, shared)
     return parser
 
@@ -89,6 +91,13 @@ def _add_replay(commands: Any, shared: argparse.ArgumentParser) -> None:
     replay.add_argument(
         "--since", default="24h", metavar="TIME", help="how far back, such as 90m; default: 24h"
     )
+
+
+def _add_repair(commands: Any, shared: argparse.ArgumentParser) -> None:
+    repair = commands.add_parser(
+        "repair", parents=[shared, _as_json()], help="set rows of the store aside that cannot be read"
+    )
+    repair.add_argument("--dry-run", action="store_true", help="only show them")
 
 
 def _add_config(commands: Any, shared: argparse.ArgumentParser) -> None:

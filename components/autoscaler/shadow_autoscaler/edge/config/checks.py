@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shadow_autoscaler.edge.config.faults import Fault
+from shadow_autoscaler.edge.config.kinds import span
 from shadow_autoscaler.edge.config.model import GitHub, GitLab, Secrets, Store
 from shadow_autoscaler.edge.config.pools import Pool
 
@@ -98,6 +99,11 @@ def _limits(key: str, pool: Pool) -> Iterator[Fault]:
                 "another time than start",
                 "00:00 to 24:00 is all day",
             )
+    needed = pool.boot_timeout + pool.pickup_timeout
+    if pool.max_lifetime < needed:
+        got = f"got {span(pool.max_lifetime)}"
+        expected = f"at least boot_timeout and pickup_timeout together, {span(needed)}"
+        yield Fault(f"{key}.max_lifetime", got, expected, "raise it, or lower those")
     if pool.forge == "gitlab" and pool.runner_group:
         yield Fault(f"{key}.runner_group", f"got {pool.runner_group!r}", "none for GitLab", "remove it")
     folded = [label.casefold() for label in pool.labels]

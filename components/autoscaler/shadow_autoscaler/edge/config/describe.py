@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from shadow_autoscaler.edge.config.kinds import span
 from shadow_autoscaler.edge.config.model import Config
 
 
@@ -41,13 +42,20 @@ def _default(field: dict[str, Any]) -> str:
     return "" if default in (None, "", [], {}) or isinstance(default, dict) else f"`{json.dumps(default)}`"
 
 
+def _range(part: dict[str, Any]) -> str:
+    """Return the range of a duration; numbers of other kinds have none that both ends bound."""
+    if part.get("type") != "number" or "maximum" not in part:
+        return ""
+    return f", {span(part['minimum'])} to {span(part['maximum'])}"
+
+
 def _kind(field: dict[str, Any]) -> str:
     if "$ref" in field:
         name = field["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
     if "anyOf" in field:
         kinds = [_kind(part) for part in field["anyOf"] if part.get("type") != "null"]
-        return " or ".join(dict.fromkeys(kinds))
+        return " or ".join(dict.fromkeys(kinds)) + _range(field["anyOf"][0])
     if "enum" in field:
         return ", ".join(f"`{value}`" for value in field["enum"])
     if field.get("type") == "array":

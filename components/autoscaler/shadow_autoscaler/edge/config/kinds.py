@@ -1,11 +1,21 @@
 """The kinds of values that the configuration is made of."""
 
 import re
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError, core_schema
 
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|h|d)$")
 SECRET_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
@@ -64,6 +74,42 @@ Duration = Annotated[
     ),
 ]
 """Seconds, or a number with a unit: `90s`, `15m`, `2h`, `1d`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The range of a duration in seconds, in the words of the file."""
+
+    least: float
+    most: float = 31_536_000.0
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        """Refuse what is outside."""
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Describe numbers with their limits; a schema cannot compare texts."""
+        del schema, handler
+        number = {"type": "number", "minimum": self.least, "maximum": self.most}
+        return {"anyOf": [number, {"type": "string", "pattern": _DURATION.pattern}]}
+
+    def _check(self, value: float) -> float:
+        if not self.least <= value <= self.most:
+            text = f"{span(self.least)} to {span(self.most)}"
+            raise PydanticCustomError("duration_range", "{text}", {"text": text})
+        return value
+
+
+def span(seconds: float) -> str:
+    """Return seconds as the file may write them, in the largest unit that divides them."""
+    unit = next(unit for unit in ("d", "h", "m", "s") if seconds % _UNITS[unit] == 0 or unit == "s")
+    return f"{seconds / _UNITS[unit]:g}{unit}"
+
+
 Clock = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$|^24:00$")]
 """A time of day, `00:00` to `24:00`."""
 TimeZone = Annotated[str, AfterValidator(_known_timezone)]

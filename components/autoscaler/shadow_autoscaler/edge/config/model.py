@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from shadow_autoscaler.core import pools as core
-from shadow_autoscaler.edge.config.kinds import Address, Duration, SecretName, Section, Text
+from shadow_autoscaler.edge.config.kinds import Address, Duration, SecretName, Section, Text, Within
 from shadow_autoscaler.edge.config.pools import Pool, Volume
 
 
@@ -131,6 +131,8 @@ class OpenStack(Section):
     """Boot volume; the flavor's own disk when left out."""
     microversion: Annotated[str, Field(pattern=r"^2\.(79|8\d|90)$")] = "2.90"
     """Highest compute API microversion, 2.79 to 2.90; lowered to what the cloud knows."""
+    premade_port: bool = False
+    """Whether the port is made before the server, so that a full network is told at once."""
     config_drive: bool = False
     """Whether metadata also comes on a disk."""
     unlock: bool = False
@@ -142,17 +144,17 @@ class OpenStack(Section):
 class Intervals(Section):
     """`intervals`: how often the world is looked at when nobody calls."""
 
-    tick: Duration = 5.0
+    tick: Annotated[Duration, Within(1, 60)] = 5.0
     """Time-outs and windows, and servers while any is being built."""
-    servers: Duration = 30.0
+    servers: Annotated[Duration, Within(2, 3600)] = 30.0
     """Every server of this deployment."""
-    jobs: Duration = 60.0
+    jobs: Annotated[Duration, Within(5, 3600)] = 60.0
     """Waiting and running jobs, and registered runners."""
-    leftovers: Duration = 300.0
+    leftovers: Annotated[Duration, Within(5, 86_400)] = 300.0
     """Ports, volumes and floating IPs that outlived their server."""
-    quota: Duration = 120.0
+    quota: Annotated[Duration, Within(5, 86_400)] = 120.0
     """The project's limits."""
-    redelivery: Duration = 300.0
+    redelivery: Annotated[Duration, Within(30, 86_400)] = 300.0
     """Failed webhook deliveries."""
 
 
@@ -191,7 +193,7 @@ class Config(Section):
     """Which jobs are served, on what, how many, and for how long."""
     max_vms: Annotated[int, Field(ge=0)] = 0
     """Live VMs over all pools at most; 0 leaves it to the quota."""
-    sweep_grace: Duration = 180.0
+    sweep_grace: Annotated[Duration, Within(1, 86_400)] = 180.0
     """How long a leftover must be seen before it is removed."""
     job_seconds: Annotated[dict[str, Duration], Field(default_factory=dict[str, float])]
     """Known durations by `project/job name`, for `spot_up_to`."""

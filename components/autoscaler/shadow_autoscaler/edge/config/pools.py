@@ -8,7 +8,7 @@ from pydantic import Field
 from shadow_autoscaler.core import pools as core
 from shadow_autoscaler.core.jobs import ForgeKind
 from shadow_autoscaler.core.machines import Market
-from shadow_autoscaler.edge.config.kinds import Clock, Duration, Section, Text, TimeZone
+from shadow_autoscaler.edge.config.kinds import Clock, Duration, Section, Text, TimeZone, Within
 
 
 class Rung(Section):
@@ -78,6 +78,8 @@ class Volume(Section):
     """Size in GiB."""
     type: str = ""
     """Volume type; the cloud's default when empty."""
+    premade: bool = False
+    """Whether it is made before the server: it carries our mark from the start, and booting takes longer."""
 
 
 class Pool(Section):
@@ -107,21 +109,21 @@ class Pool(Section):
     """Among pools that match a job the highest wins, then the one with fewest labels, then the name."""
     policy: Policy = Policy()
     """Whose jobs the pool runs."""
-    spot_up_to: Duration | None = None
+    spot_up_to: Annotated[Duration, Within(60)] | None = None
     """Jobs known to take longer start on-demand."""
-    boot_timeout: Duration = 900.0
+    boot_timeout: Annotated[Duration, Within(60, 86_400)] = 900.0
     """From the create call to a good GPU."""
-    pickup_timeout: Duration = 300.0
+    pickup_timeout: Annotated[Duration, Within(30, 86_400)] = 300.0
     """From the hand-over of the configuration to a job."""
-    job_deadline: Duration = 21_600.0
+    job_deadline: Annotated[Duration, Within(60)] = 21_600.0
     """Longest that a job may run."""
-    queue_deadline: Duration = 86_400.0
+    queue_deadline: Annotated[Duration, Within(60)] = 86_400.0
     """Longest that a job may wait; the forges fail it after a day."""
-    max_lifetime: Duration = 86_400.0
+    max_lifetime: Annotated[Duration, Within(300)] = 86_400.0
     """Longest that a VM may live."""
-    idle_timeout: Duration = 1_800.0
+    idle_timeout: Annotated[Duration, Within(60, 86_400)] = 1_800.0
     """How long a warm VM beyond the wanted number is kept."""
-    cooldown: Duration = 300.0
+    cooldown: Annotated[Duration, Within(1, 86_400)] = 300.0
     """How long a flavor is left out after the cloud had no room for it."""
     boot_tries: Annotated[int, Field(ge=1)] = 3
     """VMs per job that may fail in boot before the job is left to wait."""
@@ -129,7 +131,7 @@ class Pool(Section):
     """Automatic re-runs of a job whose spot VM was taken."""
     breaker_failures: Annotated[int, Field(ge=1)] = 3
     """Failed boots in a row after which the pool is held."""
-    breaker: Duration = 1_800.0
+    breaker: Annotated[Duration, Within(60, 86_400)] = 1_800.0
     """How long it is held before one VM is tried again."""
 
     def to_core(self) -> core.Pool:

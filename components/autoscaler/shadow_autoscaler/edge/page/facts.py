@@ -2,18 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 
 from shadow_autoscaler.core.blockers import pool_block
 from shadow_autoscaler.core.draft import Draft
 from shadow_autoscaler.core.jobs import Job, JobStatus, Reclaim
-from shadow_autoscaler.core.ledger import Bill, bill_of, ledger
+from shadow_autoscaler.core.ledger import Bill, bill_of
 from shadow_autoscaler.core.machines import Market, Phase, Vm
 from shadow_autoscaler.core.pools import Deployment, Pool
 from shadow_autoscaler.core.state import State
 from shadow_autoscaler.core.why import why
+from shadow_autoscaler.edge.page.money import Money, MonthFacts
 from shadow_autoscaler.ports import AuditLine
 
 ON_ITS_WAY = "a VM is on its way"
@@ -51,6 +51,8 @@ class PoolFacts:
     ladder: Sequence[RungFacts]
     eur_today: float
     saved_today: float
+    eur_month: float
+    saved_month: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class JobFactsShown:
     finished_at: float | None
     conclusion: str
     reclaims: int
+    eur: float
+    """What its VMs cost, as long as they are remembered."""
     why: str
     """Why it waits, in one paragraph; empty for others."""
 
@@ -124,6 +128,8 @@ class Totals:
     spot: int
     eur_today: float
     saved_today: float
+    eur_month: float
+    saved_month: float
     eur_per_hour: float
 
 
@@ -139,6 +145,7 @@ class Facts:
     pools: Sequence[PoolFacts]
     jobs: Sequence[JobFactsShown]
     vms: Sequence[VmFacts]
+    months: Sequence[MonthFacts]
     activity: Sequence[AuditLine] = field(default_factory=list[AuditLine])
 
     def groups(self) -> Sequence["Group"]:
@@ -160,20 +167,22 @@ def gather(
     state: State, deployment: Deployment, now: float, audit: Sequence[AuditLine] = (), role: str = "decides"
 ) -> Facts:
     """Return the facts of a state."""
+    money = Money.of(state, deployment, now)
     return Facts(
         deployment=deployment.deployment_id,
         at=now,
         role=role,
-        totals=_totals(state, deployment, now),
+        totals=_totals(state, deployment, now, money),
         alarms=list(_alarms(state, audit)),
-        pools=[_pool(state, pool, deployment, now) for pool in deployment.pools],
-        jobs=list(_jobs(state, deployment, now)),
+        pools=[_pool(state, pool, deployment, now, money) for pool in deployment.pools],
+        jobs=list(_jobs(state, deployment, now, money)),
         vms=list(_vms(state, deployment, now)),
+        months=money.facts(),
         activity=list(audit),
     )
 
 
-def job_facts(state: State, job: Job, deployment: Deployment, now: float) -> JobFactsShown:
+def job_facts(state: State, job: Job, deployment: Deployment, now: float, money: Money) -> JobFactsShown:
     """Return the facts of one job."""
     facts = job.facts
     waits = job.status is not JobStatus.RUNNING
@@ -193,6 +202,7 @@ def job_facts(state: State, job: Job, deployment: Deployment, now: float) -> Job
         finished_at=facts.finished_at or job.ended_at,
         conclusion=facts.conclusion,
         reclaims=job.reclaims,
+        eur=money.jobs.get(job.key, Bill()).eur,
         why=why(state, job.key, now, deployment) if waits else "",
     )
 
@@ -218,10 +228,11 @@ def _vm_facts(vm: Vm, deployment: Deployment, now: float) -> VmFacts:
     )
 
 
-def _totals(state: State, deployment: Deployment, now: float) -> Totals:
+def _totals(state: State, deployment: Deployment, now: float, money: Money) -> Totals:
     waiting = [job for job in state.jobs.values() if job.status is JobStatus.QUEUED and job.pool]
     live = [vm for vm in state.vms.values() if vm.live]
-    today = _today(state.vms.values(), deployment, now)
+    today = sum(money.today.values(), Bill())
+    month = sum((bill for (month, _), bill in money.months.items() if month == money.month), Bill())
     return Totals(
         waiting=len(waiting),
         longest_wait_s=max((now - job.facts.queued_at for job in waiting), default=0.0),
@@ -231,12 +242,10 @@ def _totals(state: State, deployment: Deployment, now: float) -> Totals:
         spot=sum(vm.market is Market.SPOT for vm in live),
         eur_today=today.eur,
         saved_today=today.saved_eur,
+        eur_month=month.eur,
+        saved_month=month.saved_eur,
         eur_per_hour=sum(vm.eur_per_hour for vm in live if vm.created_at is not None),
     )
-
-
-def _today(vms: Iterable[Vm], deployment: Deployment, now: float) -> Bill:
-    return ledger(vms, deployment, now).by_day.get(f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}", Bill())
 
 
 def _alarms(state: State, audit: Sequence[AuditLine]) -> Iterator[Mapping[str, object]]:
@@ -245,10 +254,9 @@ def _alarms(state: State, audit: Sequence[AuditLine]) -> Iterator[Mapping[str, o
         yield {"subject": subject, "since": since, "text": texts.get(subject, "")}
 
 
-def _pool(state: State, pool: Pool, deployment: Deployment, now: float) -> PoolFacts:
-    vms = [vm for vm in state.vms.values() if vm.pool == pool.name]
-    live = [vm for vm in vms if vm.live]
-    today = _today(vms, deployment, now)
+def _pool(state: State, pool: Pool, deployment: Deployment, now: float, money: Money) -> PoolFacts:
+    live = [vm for vm in state.vms.values() if vm.pool == pool.name and vm.live]
+    today, month = money.today.get(pool.name, Bill()), money.this_month(pool.name)
     return PoolFacts(
         name=pool.name,
         forge=pool.forge.value,
@@ -261,6 +269,8 @@ def _pool(state: State, pool: Pool, deployment: Deployment, now: float) -> PoolF
         ladder=list(_ladder(state, pool, live, now)),
         eur_today=today.eur,
         saved_today=today.saved_eur,
+        eur_month=month.eur,
+        saved_month=month.saved_eur,
     )
 
 
@@ -277,14 +287,14 @@ def _ladder(state: State, pool: Pool, live: Sequence[Vm], now: float) -> Iterato
         )
 
 
-def _jobs(state: State, deployment: Deployment, now: float) -> Iterator[JobFactsShown]:
+def _jobs(state: State, deployment: Deployment, now: float, money: Money) -> Iterator[JobFactsShown]:
     open_jobs = [job for job in state.jobs.values() if job.status is not JobStatus.DONE]
     # Waiting ones first, oldest first: they are what somebody asks about.
     open_jobs.sort(key=lambda job: (job.status is JobStatus.RUNNING, not job.pool, job.facts.queued_at))
     done = [job for job in state.jobs.values() if job.status is JobStatus.DONE and job.pool]
     done.sort(key=lambda job: -(job.ended_at or 0.0))
     for job in (*open_jobs[:JOBS], *done[:RECENT]):
-        yield job_facts(state, job, deployment, now)
+        yield job_facts(state, job, deployment, now, money)
 
 
 def _vms(state: State, deployment: Deployment, now: float) -> Iterator[VmFacts]:

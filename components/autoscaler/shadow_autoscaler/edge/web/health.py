@@ -41,11 +41,13 @@ class Health:
         return JSONResponse({"status": "alive"})
 
     async def ready(self, _request: Request) -> Response:
-        """Say whether webhooks can be written down here."""
+        """Say whether webhooks can be written down here, and whether somebody can decide on them."""
         try:
             await run_in_threadpool(self._service.engine.store.inbox, 1)
         except PortError as error:
             return JSONResponse({"status": "not ready", "reason": error.failure.text}, 503)
+        if fault := self._service.lease.fault:
+            return JSONResponse({"status": "not ready", "role": "refuses", "reason": fault}, 503)
         role = "decides" if self._service.engine.active else "standby"
         return JSONResponse({"status": "ready", "role": role})
 

@@ -1,6 +1,7 @@
 """`POST /vm/v1/{vm}/…`: what VMs report, and the hand-over of their configuration."""
 
 import asyncio
+from http import HTTPStatus
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -43,6 +44,7 @@ class Vms:
         except PortError as error:
             reply = Reply(503, {"error": str(error), "remedy": "ask again"}, 5)
         self._metrics.handovers.labels(str(reply.status)).inc()
+        self._count(reply, "config")
         return response(reply)
 
     async def _config(self, caller: Caller, body: bytes) -> Reply:
@@ -62,12 +64,17 @@ class Vms:
             return body
         taken = await run_in_threadpool(self._callbacks.report, _caller(request), name, body)
         if isinstance(taken, Reply):
+            self._count(taken, name)
             return response(taken)
         try:
             await asyncio.wrap_future(self._intake.submit(taken))
         except (FullError, PortError):
             return response(Reply(503, {"error": "not written", "remedy": "report it again"}, 5))
         return Response(status_code=204)
+
+    def _count(self, reply: Reply, name: str) -> None:
+        if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
+            self._metrics.throttled.labels(name).inc()
 
 
 def response(reply: Reply) -> Response:

@@ -1,0 +1,56 @@
+"""`repair`: sets rows of the store aside that cannot be read, so that deciding can go on."""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from shadow_autoscaler.adapters.state_rows import Damaged, Mendable
+from shadow_autoscaler.edge.cli.codes import Exit
+from shadow_autoscaler.edge.cli.opening import base, emit
+from shadow_autoscaler.edge.wiring import Base
+
+
+def repair(options: argparse.Namespace) -> int:
+    """Show the rows; without `--dry-run` keep them in a file and take them out."""
+    with base(options) as opened:
+        store = opened.store
+        found = store.damaged() if isinstance(store, Mendable) else []
+        file = None
+        if found and not options.dry_run and isinstance(store, Mendable):
+            file = _kept(opened, found)
+            store.set_aside(found)
+    if options.json:
+        emit({"rows": [str(one) for one in found], "kept_in": str(file) if file else None})
+    else:
+        sys.stdout.write(_told(found, file) + "\n")
+    return Exit.ATTENTION if found and options.dry_run else Exit.OK
+
+
+def _told(found: Sequence[Damaged], file: Path | None) -> str:
+    if not found:
+        return "every row can be read"
+    lines = [str(one) for one in found]
+    if file is None:
+        return "\n".join([*lines, "`shadow-autoscaler repair` sets them aside"])
+    last = f"{len(found)} row(s) kept in {file} and set aside; the server goes on within seconds"
+    return "\n".join([*lines, last])
+
+
+def _kept(opened: Base, found: Sequence[Damaged]) -> Path:
+    """Write the rows to a file of their own, for the owner alone."""
+    beside = opened.database() or opened.folder / "state"
+    now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    file = beside.with_name(f"{beside.name}.set-aside-{now}.jsonl")
+    with os.fdopen(
+        os.open(file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "w", encoding="utf-8"
+    ) as out:
+        for one in found:
+            row = one.row
+            text = row.body if isinstance(row.body, str) else repr(row.body)
+            line = {"kind": row.kind, "key": row.key, "name": row.name, "body": text, "reason": one.reason}
+            out.write(json.dumps(line) + "\n")
+    return file

@@ -1,0 +1,37 @@
+"""A clock that nobody sets, and what it tells about the one that is set."""
+
+import time
+from collections.abc import Callable
+
+TOLERANCE_S = 2.0
+"""Below it a difference is left alone until it has grown: clocks are nudged all the time."""
+
+
+def steady() -> float:
+    """Return seconds that only count up; on Linux those in which the machine slept count, too."""
+    boot_time = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boot_time is None else time.clock_gettime(boot_time)
+
+
+class Watch:
+    """Compares the wall clock with a steady one. Without one it never sees anything."""
+
+    def __init__(self, wall: Callable[[], float], steady: Callable[[], float] | None) -> None:
+        self._wall, self._steady = wall, steady
+        self._apart = self._now()
+
+    def begin(self) -> None:
+        """Take the two clocks as they stand."""
+        self._apart = self._now()
+
+    def stepped(self) -> float:
+        """Return by how much the wall clock was set; 0 where it was not, to speak of."""
+        by = self._now() - self._apart
+        return by if abs(by) > TOLERANCE_S else 0.0
+
+    def heed(self, by: float) -> None:
+        """Take a step as dealt with."""
+        self._apart += by
+
+    def _now(self) -> float:
+        return self._wall() - self._steady() if self._steady else 0.0
