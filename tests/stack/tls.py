@@ -3,10 +3,11 @@
 import contextlib
 import http.server
 import ssl
-import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+
+from localcloud import certificates
 
 
 class _Quiet(http.server.ThreadingHTTPServer):
@@ -17,22 +18,8 @@ class _Quiet(http.server.ThreadingHTTPServer):
 @contextlib.contextmanager
 def untrusted_server(folder: Path) -> Iterator[int]:
     """Serve on a free port of loopback with a self-signed certificate made in `folder`; yield the port."""
-    key, certificate = folder / "key.pem", folder / "certificate.pem"
-    make = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "1",
-        "-subj",
-        "/CN=localhost",
-    ]
-    subprocess.run([*make, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+    context.load_cert_chain(*certificates.self_signed(folder))
     with _Quiet(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,5 +1,7 @@
 """User-data of the autoscaler's controller machine; pure functions."""
 
+import json
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +17,8 @@ from shadow_gpu_runners.cloud_init import BootFile, assemble
 Tls = Literal["acme", "certificate", "none"]
 HOME = "/etc/shadow-autoscaler"
 _PLACED = f"{ETC}/controller"
+_PART = re.compile(r"(?m)^(?=- path: )")
+"""Where a file begins in a `#cloud-config`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ def user_data(settings: ControllerSettings) -> str:
         BootFile(f"{_PLACED}/config.yaml", _yaml(configuration(settings))),
         BootFile(f"{_PLACED}/clouds.yaml", settings.clouds_yaml),
         *(BootFile(f"{_PLACED}/secrets/{name}", value) for name, value in settings.secrets.items()),
-        *(BootFile(f"{_PLACED}/user-data/{name}.yaml", text) for name, text in settings.templates.items()),
+        BootFile(f"{_PLACED}/templates.json", _packed(settings.templates)),
         *boot_files.repository_files(settings.boot.repositories),
         *_tls_files(settings),
     ]
@@ -98,7 +102,21 @@ def user_data(settings: ControllerSettings) -> str:
     files += [
         BootFile(f"{boot.SCRIPT_FOLDER}/{name}", boot.script(name), "0755") for name in boot.SERVE_SCRIPTS
     ]
-    return assemble(files, [["bash", f"{boot.SCRIPT_FOLDER}/serve.sh"]])
+    files.append(BootFile(f"/etc/systemd/system/{boot.SERVE_UNIT}", boot.script(boot.SERVE_UNIT), "0644"))
+    # cloud-init runs a command once, and goes on whatever becomes of it; a unit is run until it succeeds.
+    return assemble(
+        files, [["systemctl", "daemon-reload"], ["systemctl", "enable", "--now", boot.SERVE_UNIT]]
+    )
+
+
+def _packed(templates: Mapping[str, str]) -> str:
+    """Return templates as numbered parts: those of several pools are nearly the same, and Nova's limit is low."""
+    numbers: dict[str, int] = {}
+    pools = {
+        name: [numbers.setdefault(part, len(numbers)) for part in _PART.split(text)]
+        for name, text in templates.items()
+    }
+    return json.dumps({"pools": pools, "parts": list(numbers)}, ensure_ascii=False, indent=0)
 
 
 def _yaml(document: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from localcloud import certificates
 from localcloud.guests import cloud_init
 from localcloud.paths import cache_home, content_hash
 from localcloud.processes import wait_until
@@ -89,7 +90,7 @@ def front(caddy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fro
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Controller)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     settings = replace(SETTINGS, url=f"https://localhost:{port}", port=server.server_address[1])
-    certify(folder)
+    certificate = certificates.self_signed(folder).certificate
     # Paths and ports of a test in place of the machine's; the rest is as generated.
     text = caddyfile(settings).replace("/etc/caddy/", f"{folder}/")
     local = f"admin off\n\thttp_port {plain}\n\tdefault_bind 127.0.0.1\n"
@@ -98,7 +99,7 @@ def front(caddy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fro
     try:
         assert wait_until(lambda: process.poll() is not None or answers(port), 60)
         assert process.poll() is None, (folder / "run.log").read_text()
-        yield Front(settings.url, folder / "certificate.pem")
+        yield Front(settings.url, certificate)
     finally:
         process.terminate()
         process.wait(30)
@@ -111,24 +112,6 @@ def run(caddy: Path, folder: Path, verb: str) -> subprocess.Popen[bytes]:
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "XDG_DATA_HOME": str(folder / "data")}
     with (folder / f"{verb}.log").open("wb") as log:
         return subprocess.Popen(command, env=environment, stdout=log, stderr=log)
-
-
-def certify(folder: Path) -> None:
-    request = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "1",
-        "-subj",
-        "/CN=localhost",
-    ]
-    names = ["-addext", "subjectAltName=DNS:localhost"]
-    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
-    subprocess.run([*request, *names, *files], check=True, capture_output=True)
 
 
 def free_port() -> int:

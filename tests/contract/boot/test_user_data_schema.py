@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from localcloud.guests import schema
-from shadow_gpu_runners import boot_files
+from shadow_gpu_runners import boot_files, controller_boot, job_boot
 from shadow_gpu_runners.boot_files import BootSettings
 from shadow_gpu_runners.cloud_init import BootFile, assemble
 from shadow_gpu_runners.config_toml import RunnerConfig, render
@@ -26,6 +26,32 @@ EVERYTHING = dataclasses.replace(
 def test_user_data_is_valid(settings: BootSettings, token: str) -> None:
     config = render(RunnerConfig(url="https://gitlab.com/", token=token))
     assert schema.validate(boot_files.user_data(config, settings)) == []
+
+
+@pytest.mark.parametrize("kind", ["github", "gitlab"])
+def test_user_data_of_machines_of_one_job_is_valid(kind: job_boot.Kind) -> None:
+    config = render(RunnerConfig(url="https://gitlab.com/", token=job_boot.TOKEN_PLACEHOLDER))
+    text = job_boot.user_data(job_boot.JobSettings(kind, config_toml=config, boot=EVERYTHING))
+    assert schema.validate(text) == []
+
+
+@pytest.mark.parametrize("tls", ["acme", "certificate", "none"])
+def test_user_data_of_the_controller_is_valid(tls: controller_boot.Tls) -> None:
+    settings = controller_boot.ControllerSettings(
+        url="https://ci.example.com",
+        config={"pools": [{"name": "a"}]},
+        templates={"a": "#cloud-config\n"},
+        secrets={"callback-key": "quotes \" ' and \\"},
+        clouds_yaml="clouds: {}\n",
+        wheel_url="https://example.com/x.whl",
+        wheel_sha256="0" * 64,
+        deployment="p.s",
+        tls=tls,
+        certificate="CHAIN\n",
+        private_key="KEY\n",
+        boot=EVERYTHING,
+    )
+    assert schema.validate(controller_boot.user_data(settings)) == []
 
 
 def test_compressed_files_are_valid() -> None:

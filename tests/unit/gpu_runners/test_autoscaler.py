@@ -1,5 +1,6 @@
 """The controller's component: what it declares, what it hides, and every fault of its inputs at once."""
 
+import json
 from typing import Any, cast
 
 import pulumi
@@ -87,7 +88,9 @@ def test_the_configuration_is_complete_and_refers_to_secrets_by_name() -> None:
     for name, value in SECRETS.items():
         assert placed[f"/etc/shadow-runner/controller/secrets/{name}"] == value
         assert value not in placed["/etc/shadow-runner/controller/config.yaml"]
-    assert placed["/etc/shadow-runner/controller/user-data/a4500.yaml"].startswith("#cloud-config")
+    templates = json.loads(placed["/etc/shadow-runner/controller/templates.json"])
+    assert "".join(templates["parts"]).startswith("#cloud-config")
+    assert list(templates["pools"]) == ["a4500"]
 
 
 def test_user_data_is_secret_also_where_the_secrets_were_not() -> None:

@@ -143,11 +143,13 @@ class Machine:
         """Return the place of `path` below the root."""
         return self.folder / "root" / path
 
-    def run(self, script: str = "boot.sh", **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, script: str = "boot.sh", *arguments: str, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         """Play a script to its end."""
         env_lines = boot_files.boot_env(self.settings) + "SHADOW_GPU_COMMAND_TIMEOUT_S=1\n"
         self.put("etc/shadow-runner/boot.env", env_lines)
-        return self._bash([str(self._scripts() / script)], **environment)
+        return self._bash([str(self._scripts() / script), *arguments], **environment)
 
     def shell(self, line: str, *parts: str) -> subprocess.CompletedProcess[str]:
         """Run one line of bash after sourcing `parts` of the boot folder."""

@@ -1,11 +1,17 @@
 """The controller's boot scripts on a scratch machine: what must never happen to the state."""
 
+import base64
+import configparser
+import dataclasses
+import gzip
 from pathlib import Path
 
 import pytest
+import yaml
 from machine import Machine
 
-from shadow_gpu_runners import controller_boot
+from shadow_gpu_runners import boot, controller_boot, job_boot
+from shadow_gpu_runners.boot_files import BootSettings
 from shadow_gpu_runners.controller_boot import ControllerSettings
 
 VOLUME = "ad87e2d7-1967-488d-a95f-574b46c6d582"
@@ -81,18 +87,107 @@ def test_the_service_may_write_to_its_state_alone(controller: Machine) -> None:
     assert "ReadWritePaths=/var/lib/shadow-autoscaler\n" in unit
 
 
+SECRET = "planted-secret-77"
+SETTINGS = ControllerSettings(
+    url="https://ci.example.com",
+    config={"pools": [{"name": "a"}], "callback_key": "callback-key"},
+    templates={"a": "#cloud-config\n"},
+    secrets={"callback-key": SECRET},
+    clouds_yaml="clouds: {}\n",
+    wheel_url="https://example.com/x.whl",
+    wheel_sha256="0" * 64,
+    deployment="p.s",
+)
+
+
 def test_no_secret_is_in_the_configuration_or_the_environment() -> None:
-    secret = "planted-secret-77"
-    settings = ControllerSettings(
-        url="https://ci.example.com",
-        config={"pools": [{"name": "a"}], "callback_key": "callback-key"},
-        templates={"a": "#cloud-config\n"},
-        secrets={"callback-key": secret},
-        clouds_yaml="clouds: {}\n",
-        wheel_url="https://example.com/x.whl",
-        wheel_sha256="0" * 64,
-        deployment="p.s",
-    )
-    text = controller_boot.user_data(settings)
-    assert text.count(secret) == 1
-    assert secret not in str(controller_boot.configuration(settings))
+    assert controller_boot.user_data(SETTINGS).count(SECRET) == 1
+    assert SECRET not in str(controller_boot.configuration(SETTINGS))
+
+
+def flaky(machine: Machine, failures: int) -> Path:
+    """Return a boot script that fails so many times before it succeeds."""
+    left = machine.folder / "left"
+    left.write_text(str(failures))
+    return machine.put("flaky.sh", f"left=$(cat {left})\necho $((left - 1)) >{left}\n((left <= 0))\n")
+
+
+def pauses(machine: Machine) -> list[int]:
+    return [int(call.split()[1]) for call in machine.calls if call.startswith("sleep ")]
+
+
+def test_a_boot_that_fails_is_tried_again_later_each_time_and_says_so(machine: Machine) -> None:
+    ran = machine.run("keep-trying.sh", str(flaky(machine, 9)))
+    assert ran.returncode == 0, ran.stderr
+    assert pauses(machine) == [15, 30, 60, 120, 240, 480, 900, 900, 900]
+    told = [line.partition(" reason=") for line in machine.console]
+    assert {head for head, _, _ in told} == {"shadow-runner: phase=retry status=wait"}
+    assert told[2][2] == "attempt 3 failed; the next one starts by itself in 60 s"
+
+
+def test_a_boot_that_succeeds_is_run_once(machine: Machine) -> None:
+    assert machine.run("keep-trying.sh", str(flaky(machine, 0))).returncode == 0
+    assert pauses(machine) == []
+    assert machine.console == []
+
+
+def test_a_failed_boot_is_told_by_its_phase_before_it_is_tried_again(machine: Machine) -> None:
+    scripts = Path(boot.__file__).parent
+    last = machine.folder / "bin/sleep"
+    last.write_text("#!/bin/sh\nkill $PPID\n")  # the second pause would come from the second attempt
+    machine.run("keep-trying.sh", str(scripts / "serve.sh"))
+    failed, retry = machine.console[-2:]
+    assert failed.startswith("shadow-runner: phase=start status=failed reason=")
+    assert "serve.env is missing" in failed
+    assert retry.startswith("shadow-runner: phase=retry status=wait reason=attempt 1 failed")
+
+
+def test_the_unit_runs_the_scripts_that_the_machine_has_and_at_each_boot() -> None:
+    document = yaml.safe_load(controller_boot.user_data(SETTINGS))
+    files = {each["path"]: each for each in document["write_files"]}
+    unit = configparser.ConfigParser(strict=False)
+    unit.optionxform = str  # type: ignore[method-assign,assignment]
+    unit.read_string(files[f"/etc/systemd/system/{boot.SERVE_UNIT}"]["content"])
+    shell, *scripts = unit["Service"]["ExecStart"].split()
+    assert shell == "/bin/bash"
+    assert [Path(script).name for script in scripts] == ["keep-trying.sh", "serve.sh"]
+    assert all(files[script]["permissions"] == "0755" for script in scripts)
+    assert unit["Service"]["Restart"] == "on-failure"
+    assert unit["Install"]["WantedBy"] == "multi-user.target"
+    assert document["runcmd"][-1] == ["systemctl", "enable", "--now", boot.SERVE_UNIT]
+
+
+def test_the_service_starts_only_where_the_metadata_route_has_been_closed(machine: Machine) -> None:
+    """Were it enabled, it would start at later boots before the firewall's rule is there again."""
+    machine.shell("write_unit", *PARTS)
+    unit = machine.root("etc/systemd/system/shadow-autoscaler.service").read_text()
+    assert "[Install]" not in unit
+    steps = (Path(boot.__file__).parent / "serve.sh").read_text()
+    assert steps.index("reject_metadata_for_the_service") < steps.index("start_service")
+
+
+def job_template(number: int) -> str:
+    config = f'[[runners]]\nname = "@HOSTNAME@"\ntoken = "@TOKEN@"\nlimit = {number}\n'
+    settings = BootSettings(gpu_image=f"cuda:{number}", packages=job_boot.packages("gitlab"))
+    return job_boot.user_data(job_boot.JobSettings("gitlab", config_toml=config, boot=settings))
+
+
+@pytest.mark.parametrize("pools", [1, 20])
+def test_the_templates_of_many_pools_fit_and_arrive_as_they_were(machine: Machine, pools: int) -> None:
+    templates = {f"pool-{number}": job_template(number) for number in range(pools)}
+    odd = {"odd": "", "odder": "- path: x\n- path: x\n\n- path: 'é'", "oddest": "no\u2028 part\r\n"}
+    settings = dataclasses.replace(SETTINGS, templates=templates | odd)
+    document = yaml.safe_load(controller_boot.user_data(settings))
+    (packed,) = [each for each in document["write_files"] if each["path"].endswith("/templates.json")]
+    machine.put("placed/templates.json", text_of(packed))
+    ran = machine.shell('unpack_templates "$ROOT/placed"', *PARTS)
+    assert ran.returncode == 0, ran.stderr
+    found = {file.stem: file.read_bytes() for file in machine.root("placed/user-data").iterdir()}
+    assert found == {name: text.encode() for name, text in (templates | odd).items()}
+    assert not machine.root("placed/templates.json").exists()
+
+
+def text_of(file: dict[str, str]) -> str:
+    if "encoding" not in file:
+        return file["content"]
+    return gzip.decompress(base64.b64decode(file["content"])).decode()

@@ -1,17 +1,10 @@
 #!/bin/bash
 # Turns a fresh GPU machine into a CI runner: packages, Docker, GPU gate, closed metadata route, runner.
 # Safe to run again. The runner starts last, so a machine that fails on the way never takes a job.
-set -euo pipefail
-set +x
-shopt -s nullglob
-umask 022
-
-HERE=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-for part in lib packages docker gpu metadata secrets runner; do
-  # shellcheck source=/dev/null
-  . "${HERE}/${part}.sh"
-done
-trap 'on_exit "$?"' EXIT
+set -e
+# shellcheck source=/dev/null
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/lib.sh"
+use packages docker gpu metadata secrets runner
 
 main() {
   run_alone

@@ -5,6 +5,7 @@ Runs on the machine with what every cloud image has: Python 3.8 and its standard
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import ssl
@@ -12,12 +13,15 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 _REFUSED = (404, 409, 410)
 _TRIES_THAT_MATTER = 8
+_UNREACHED = (OSError, http.client.HTTPException)
+_LONGEST_PAUSE_S = 60.0
 
 
 def _setting(name: str, default: str = "") -> str:
@@ -83,14 +87,14 @@ def _tell(verb: str, tries: int, **body: object) -> bool:
     """Call until the controller has taken it or refused it; False where it never answered."""
     pause = 1.0
     for attempt in range(tries):
-        try:
-            code, _, _ = _call(verb, **body)
-        except OSError:
-            code = 0
-        if 200 <= code < 300 or code in _REFUSED or code in {400, 401, 403}:
+        code = 0
+        headers: dict[str, str] = {}
+        with suppress(*_UNREACHED):
+            code, headers, _ = _call(verb, **body)
+        if 200 <= code < 300 or code in _REFUSED or code in {400, 401, 403, 413}:
             return 200 <= code < 300
         if attempt + 1 < tries:
-            time.sleep(pause)
+            time.sleep(_pause(headers, pause))
             pause = min(pause * 2, 30)
     return False
 
@@ -115,24 +119,26 @@ def config(target: str) -> int:
     while time.monotonic() < end:
         try:
             code, headers, body = _call("config")
-        except OSError as error:
+        except _UNREACHED as error:
             code, headers, body = 0, {}, str(error).encode()
         if code == 200:
             return _write(Path(target), body)
         if code in _REFUSED or code in {401, 403}:
             sys.stdout.write(body.decode(errors="replace")[:300])
             return 3
-        time.sleep(_pause(headers))
+        time.sleep(_pause(headers, 5.0))
     sys.stdout.write("the controller gave no configuration in time")
     return 4
 
 
-def _pause(headers: dict[str, str]) -> float:
+def _pause(headers: dict[str, str], own: float) -> float:
+    """Return how long to wait: as an overloaded controller (202, 429, 503) says, `own` where it says nothing."""
     try:
         wanted = float(next(value for name, value in headers.items() if name.lower() == "retry-after"))
     except (StopIteration, ValueError):
-        return 5.0
-    return min(max(wanted, 0.2), 60.0)
+        return own
+    # `nan` compares false with everything, so it must not come first.
+    return min(_LONGEST_PAUSE_S, max(0.2, wanted))
 
 
 def _write(target: Path, body: bytes) -> int:

@@ -1,15 +1,9 @@
 #!/bin/bash
 # Runs at each boot before the runner: renews the firewall rules, then checks the GPU. A failure keeps the runner off.
-set -euo pipefail
-set +x
-shopt -s nullglob
-
-HERE=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-for part in lib gpu metadata secrets; do
-  # shellcheck source=/dev/null
-  . "${HERE}/${part}.sh"
-done
-trap 'on_exit "$?"' EXIT
+set -e
+# shellcheck source=/dev/null
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/lib.sh"
+use gpu metadata secrets
 
 keep_runner_off() {
   # The failed unit does that already; disabling the service would outlive a repaired GPU.

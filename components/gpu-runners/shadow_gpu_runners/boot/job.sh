@@ -1,17 +1,10 @@
 #!/bin/bash
 # Turns a fresh GPU machine into the runner of one job: as boot.sh, but the controller is told each phase, hands over
 # the runner's configuration once the GPU has proved healthy, and deletes the machine after the job.
-set -euo pipefail
-set +x
-shopt -s nullglob
-umask 022
-
-HERE=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-for part in lib packages docker gpu metadata secrets once; do
-  # shellcheck source=/dev/null
-  . "${HERE}/${part}.sh"
-done
-trap 'on_exit "$?"' EXIT
+set -e
+# shellcheck source=/dev/null
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/lib.sh"
+use packages docker gpu metadata secrets once
 
 # on_report STATUS REASON: the controller hears what the console shows; a boot goes on where it cannot be reached.
 on_report() {

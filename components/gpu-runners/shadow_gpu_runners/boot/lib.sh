@@ -1,5 +1,11 @@
 # shellcheck shell=bash
-# What every boot script shares: the report on the console, bounded retries, exclusive runs.
+# What every boot script shares: strict bash, its parts, the report on the console, bounded retries, exclusive runs.
+set -euo pipefail
+set +x
+shopt -s nullglob
+umask 022
+
+HERE=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 
 : "${SHADOW_CONSOLE:=/dev/console}"
 : "${SHADOW_METADATA_URL:=http://169.254.169.254}"
@@ -17,6 +23,17 @@ UNITS=${ROOT}/etc/systemd/system
 PHASE=start
 LAST_WAIT=
 FAILED=
+OUTPUT_IN=/var/log/cloud-init-output.log
+
+# use PART...: read these parts; an end that no one reports is reported from now on.
+use() {
+  local part
+  for part; do
+    # shellcheck source=/dev/null
+    . "${HERE}/${part}.sh"
+  done
+  trap 'on_exit "$?"' EXIT
+}
 
 # one_line TEXT: control characters become blanks, credentials in addresses are masked, 300 characters kept.
 one_line() {
@@ -61,7 +78,7 @@ keep_runner_off() {
 # on_exit STATUS: an end that no one reported is a failure of the current phase.
 on_exit() {
   [[ "$1" != 0 && -z "$FAILED" ]] || return 0
-  report failed "ended with status $1; see /var/log/cloud-init-output.log on the machine"
+  report failed "ended with status $1; see ${OUTPUT_IN} on the machine"
   keep_runner_off
 }
 

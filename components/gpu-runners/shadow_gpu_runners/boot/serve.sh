@@ -1,20 +1,15 @@
 #!/bin/bash
 # Turns a fresh machine into the autoscaler's controller: data volume, Python packages with checked hashes, a hardened
-# service, TLS in front of it. Safe to run again.
-set -euo pipefail
-set +x
-shopt -s nullglob
-umask 022
-
-HERE=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-for part in lib packages metadata secrets service; do
-  # shellcheck source=/dev/null
-  . "${HERE}/${part}.sh"
-done
-trap 'on_exit "$?"' EXIT
+# service, TLS in front of it. Safe to run again: keep-trying.sh does so until it succeeds, and at each later boot.
+set -e
+# shellcheck source=/dev/null
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/lib.sh"
+use packages metadata secrets service
+# shellcheck disable=SC2034  # lib.sh shows it
+OUTPUT_IN="journalctl -u shadow-controller"
 
 keep_runner_off() {
-  return 0 # a controller that cannot start is restarted by systemd, or is off already
+  return 0 # there is none here; a controller that cannot start is restarted by systemd, or is off already
 }
 
 main() {

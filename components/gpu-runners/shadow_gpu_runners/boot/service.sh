@@ -84,6 +84,20 @@ install_service() {
   report ok "$("${SERVICE_CODE}/${name}/bin/shadow-autoscaler" --version)"
 }
 
+# unpack_templates FOLDER: the pools' user-data, from the parts that they share.
+unpack_templates() {
+  /usr/bin/python3 -I -c '
+import json, pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+known = json.loads((folder / "templates.json").read_text("utf-8"))
+(folder / "user-data").mkdir()
+for name, numbers in known["pools"].items():
+    text = "".join(known["parts"][number] for number in numbers)
+    (folder / "user-data" / (name + ".yaml")).write_text(text, "utf-8")
+(folder / "templates.json").unlink()
+' "$1"
+}
+
 # place_files: what came with the user-data goes where only the service reads it.
 place_files() {
   begin config
@@ -92,6 +106,7 @@ place_files() {
   [[ -d "${ETC}/controller" ]] || { report ok "placed by an earlier boot" && return 0; }
   rm -rf "${SERVICE_ETC}.new"
   cp -R "${ETC}/controller" "${SERVICE_ETC}.new"
+  unpack_templates "${SERVICE_ETC}.new"
   chown -R "$SERVICE" "${SERVICE_ETC}.new"
   chmod -R u=rwX,go= "${SERVICE_ETC}.new"
   rm -rf "$SERVICE_ETC"
@@ -150,9 +165,6 @@ CapabilityBoundingSet=
 SystemCallArchitectures=native
 SystemCallFilter=@system-service
 UMask=0077
-
-[Install]
-WantedBy=multi-user.target
 UNIT
 }
 
@@ -164,7 +176,8 @@ start_service() {
   begin service
   write_unit
   systemctl daemon-reload
-  retry 3 2 systemctl enable --now "$SERVICE" || fail "systemctl enable --now ${SERVICE}: $(last_words "$RETRY_OUTPUT")"
+  # Not enabled: at each boot it starts here, with its state mounted and the metadata route closed.
+  retry 3 2 systemctl start "$SERVICE" || fail "systemctl start ${SERVICE}: $(last_words "$RETRY_OUTPUT")"
   # Its first look at the cloud and the forges is part of being ready.
   retry 8 1 service_is_ready ||
     fail "${SERVICE} does not get ready: $(last_words "$(journalctl -n 5 --no-pager -o cat -u "$SERVICE" 2>&1)")"
