@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from preview.errors import InputError
 from shadow_gpu_runners import preview as public
+from shadow_gpu_runners.urns import name_of
 
 Json = Mapping[str, Any]
 
@@ -174,7 +175,7 @@ def _seen(metadata: Json, key: str) -> dict[str, Any] | None:
 
 
 def _message(diagnostic: Json) -> str:
-    place = str(diagnostic.get("urn") or "").rpartition("::")[2]
+    place = name_of(str(diagnostic.get("urn") or ""))
     text = str(diagnostic.get("message") or "").strip().removeprefix("error: ").removeprefix("warning: ")
     return f"{place}: {text}" if place else text
 

@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 
 from preview.digest import Preview
 from preview.errors import InputError
+from shadow_gpu_runners.urns import name_of
 
 _LEVELS: Final = ("mandatory", "advisory", "remediate", "disabled")
 
@@ -84,7 +85,7 @@ def _from_engine(preview: Preview) -> list[Finding]:
     return [
         Finding(
             rule=result.policy.removesuffix("-unchecked"),
-            resource="" if "::pulumi:pulumi:Stack::" in result.urn else result.urn.rpartition("::")[2],
+            resource="" if "::pulumi:pulumi:Stack::" in result.urn else name_of(result.urn),
             message=result.message,
             blocking=result.level == "mandatory",
             checked=not result.policy.endswith("-unchecked"),
@@ -117,7 +118,7 @@ def _ran(preview: Preview, config: Mapping[str, Any]) -> list[Finding]:
     return [
         Finding(
             rule=found.rule,
-            resource=found.urn.rpartition("::")[2],
+            resource=name_of(found.urn),
             message=found.message,
             blocking=found.checked and found.level == "mandatory",
             checked=found.checked,

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 from preview.digest import Json, Preview, items, part
 from preview.nouns import noun, property_words
 from preview.secrets import names_secret
+from shadow_gpu_runners.urns import name_of
 
 Action = Literal["create", "update", "replace", "delete", "import"]
 
@@ -56,7 +57,7 @@ class Change:
     @property
     def name(self) -> str:
         """Logical name."""
-        return self.urn.rpartition("::")[2]
+        return name_of(self.urn)
 
 
 def changes(preview: Preview) -> list[Change]:

@@ -14,6 +14,7 @@ from terminal import complain, say
 from pulumi_cli import EngineError, cloud
 from recovery import finders, pending
 from shadow_gpu_runners import ownership
+from shadow_gpu_runners.urns import name_of
 
 
 def main(arguments: list[str]) -> int:
@@ -38,7 +39,7 @@ def _settle(stack: str) -> int:
     connection = openstack.connect(cloud=cloud(stack))
     found: dict[str, str] = {}
     for entry in begun:
-        name = entry.urn.rpartition("::")[2]
+        name = name_of(entry.urn)
         identity = finders.find(connection, entry.type, entry.inputs, _deployment(entry.urn))
         say(f"{name}: {'exists, taken into the state' if identity else 'was never made'}")
         if identity:

@@ -50,7 +50,7 @@ class Resource:
     @property
     def name(self) -> str:
         """Logical name."""
-        return self.urn.rpartition("::")[2]
+        return self.urn.split("::", 3)[-1]
 
 
 @dataclass(frozen=True, slots=True)

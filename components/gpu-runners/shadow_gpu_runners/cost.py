@@ -13,6 +13,7 @@ from typing import Any, Literal
 from shadow_gpu_runners import preview
 from shadow_gpu_runners.preview import Resource
 from shadow_gpu_runners.prices import HOURS_PER_MONTH, Price, PriceBook, default_book
+from shadow_gpu_runners.urns import name_of
 
 Kind = Literal["server", "volume", "floating IP"]
 """What is paid for."""
@@ -45,7 +46,7 @@ class Item:
     @property
     def name(self) -> str:
         """Logical name of the resource."""
-        return self.urn.rpartition("::")[2]
+        return name_of(self.urn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ def estimate(before: Iterable[Item], after: Iterable[Item], book: PriceBook | No
     """Return the cost per month of the items `before` and `after` a change, by the price `book`."""
     prices = book or default_book()
     old, new = _keyed(before), _keyed(after)
-    lines = [_line(old.get(key), new.get(key), prices) for key in {**old, **new}]
+    lines = [_line(item, old.get(key), new.get(key), prices) for key, item in {**old, **new}.items()]
     return Estimate(
         lines=tuple(lines),
         before=_total(line.before for line in lines),
@@ -175,9 +176,7 @@ def _keyed(found: Iterable[Item]) -> dict[tuple[str, str, int], Item]:
     return keyed
 
 
-def _line(old: Item | None, new: Item | None, book: PriceBook) -> Line:
-    shown = new or old
-    assert shown is not None  # noqa: S101 - a key comes from one of the two
+def _line(shown: Item, old: Item | None, new: Item | None, book: PriceBook) -> Line:
     return Line(
         item=shown,
         before=None if old is None else _amount(old, book),

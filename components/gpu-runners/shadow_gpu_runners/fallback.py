@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from shadow_gpu_runners.urns import name_of
+
 Reason = Literal["no capacity", "quota", "in error", "other"]
 """Why an instance could not be made; `in error` is a server whose fault only Nova can tell."""
 
@@ -40,7 +42,7 @@ class Failure:
     @property
     def name(self) -> str:
         """Logical name, `<group>-<digits>`."""
-        return self.urn.rpartition("::")[2]
+        return name_of(self.urn)
 
     @property
     def group(self) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from shadow_gpu_runners import _preview_shape
+from shadow_gpu_runners.urns import name_of
 
 _GONE = frozenset({"delete", "discard", "read-discard"})
 _CALL = "run `pulumi preview --json --show-sames`"
@@ -46,7 +47,7 @@ class Resource:
     @property
     def name(self) -> str:
         """Logical name."""
-        return self.urn.rpartition("::")[2]
+        return name_of(self.urn)
 
     def get(self, key: str) -> Any:
         """Return the input `key`, or the output where the input was left to the cloud."""
