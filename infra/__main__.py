@@ -38,10 +38,10 @@ def main() -> None:
         raise pulumi.RunError("\n".join(faults))
     groups = declared(partial(runners.instance_groups, settings, stand, user_data), faults)
     controller = None
-    if settings.autoscaler:
+    if wanted := settings.autoscaler:
         from autoscaler_side import Parts, autoscaler
 
-        controller = declared(partial(autoscaler, Parts.of(settings, secrets, stand)), faults)
+        controller = declared(partial(autoscaler, Parts.of(settings, wanted, secrets, stand)), faults)
     if groups is None or faults:
         raise pulumi.RunError("\n".join(faults))
     pulumi.export("instances", runners.instances(settings, groups))

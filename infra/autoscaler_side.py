@@ -11,6 +11,7 @@ import pulumi_gitlab
 import yaml
 from openstack.config import OpenStackConfig
 
+from autoscaler_settings import Autoscaler as Section
 from autoscaler_settings import JobPool
 from runners import Base
 from settings import GitHub, GitLab, Secrets, Settings
@@ -20,6 +21,7 @@ from shadow_gpu_runners import (
     AutoscalerTlsArgs,
     GitLabRunner,
     GitLabRunnerArgs,
+    RunnerImage,
     job_boot,
 )
 from shadow_gpu_runners import config_toml as toml
@@ -36,6 +38,8 @@ class Parts:
     """What the autoscaler stands on; everything else comes from the settings."""
 
     settings: Settings
+    wanted: Section
+    """The settings' own section of the autoscaler."""
     secrets: Secrets
     openstack: pulumi.ResourceOptions
     image_id: pulumi.Output[str]
@@ -47,11 +51,12 @@ class Parts:
     """Secrets by the names under which the configuration refers to them."""
 
     @classmethod
-    def of(cls, settings: Settings, secrets: Secrets, stand: Base) -> Self:
+    def of(cls, settings: Settings, wanted: Section, secrets: Secrets, stand: Base) -> Self:
         """Take what the machines of the stack stand on."""
         network, key = stand.network, stand.key
         return cls(
             settings=settings,
+            wanted=wanted,
             secrets=secrets,
             openstack=stand.opts,
             image_id=stand.image.image_id,
@@ -64,8 +69,7 @@ class Parts:
 
 def autoscaler(parts: Parts) -> Autoscaler:
     """Declare the controller with everything that its pools need at the forges."""
-    wanted = parts.settings.autoscaler
-    assert wanted is not None  # noqa: S101  # the caller asked for it
+    wanted = parts.wanted
     config = _config(parts)
     args: AutoscalerArgs = {
         "url": wanted.url,
@@ -75,7 +79,7 @@ def autoscaler(parts: Parts) -> Autoscaler:
         "clouds_yaml": pulumi.Output.secret(clouds_yaml(wanted.cloud or parts.settings.cloud)),
         "wheel": wanted.wheel or os.environ.get("SHADOW_AUTOSCALER_WHEEL", ""),
         "flavor": wanted.flavor,
-        "image_id": parts.image_id,
+        "image_id": _image_id(parts),
         "network_id": parts.network_id,
         "subnet_id": parts.subnet_id,
         "allow_from": list(wanted.allow_from),
@@ -90,9 +94,15 @@ def autoscaler(parts: Parts) -> Autoscaler:
     return Autoscaler("autoscaler", args, parts.openstack)
 
 
+def _image_id(parts: Parts) -> pulumi.Output[str]:
+    name = parts.wanted.image
+    if not name or name == parts.settings.image.name:
+        return parts.image_id
+    return RunnerImage("autoscaler-image", {"image_name": name}, parts.openstack).image_id
+
+
 def _config(parts: Parts) -> dict[str, Any]:
-    wanted = parts.settings.autoscaler
-    assert wanted is not None  # noqa: S101
+    wanted = parts.wanted
     parts.given["callback-key"] = _needed(parts.secrets.callback_key)
     config: dict[str, Any] = {
         "callback_key": "callback-key",
@@ -147,12 +157,21 @@ def _gitlab(parts: Parts, gitlab: GitLab) -> dict[str, Any]:
         "gitlab-autoscaler", base_url=f"{gitlab.url.rstrip('/')}/api/v4/", token=parts.secrets.gitlab_token
     )
     opts = pulumi.ResourceOptions(provider=provider)
-    wanted = parts.settings.autoscaler
-    assert wanted is not None  # noqa: S101
+    _gitlab_hook(parts, gitlab, opts)
+    return {
+        "url": gitlab.url,
+        "token": "gitlab-token",
+        "projects": [gitlab.project],
+        "webhook_token": "gitlab-webhook-token",
+        "runner_tokens": _gitlab_runners(parts, gitlab, opts),
+    }
+
+
+def _gitlab_hook(parts: Parts, gitlab: GitLab, opts: pulumi.ResourceOptions) -> None:
     pulumi_gitlab.ProjectHook(
         "autoscaler-hook",
         project=gitlab.project,
-        url=f"{wanted.url.rstrip('/')}/webhook/gitlab",
+        url=f"{parts.wanted.url.rstrip('/')}/webhook/gitlab",
         token=parts.secrets.gitlab_webhook_token,
         job_events=True,
         pipeline_events=True,
@@ -160,18 +179,16 @@ def _gitlab(parts: Parts, gitlab: GitLab) -> dict[str, Any]:
         enable_ssl_verification=True,
         opts=opts,
     )
-    tokens: dict[str, str] = {}
-    for pool in (each for each in wanted.pools if each.forge == "gitlab"):
+
+
+def _gitlab_runners(parts: Parts, gitlab: GitLab, opts: pulumi.ResourceOptions) -> dict[str, str]:
+    """Declare the runner of each pool; return the names of their tokens by pool."""
+    names: dict[str, str] = {}
+    for pool in (each for each in parts.wanted.pools if each.forge == "gitlab"):
         args: GitLabRunnerArgs = {"url": gitlab.url, "tags": pool.labels, "project": gitlab.project}
-        tokens[pool.name] = f"gitlab-runner-{pool.name}"
-        parts.given[tokens[pool.name]] = GitLabRunner(f"autoscaler-{pool.name}-runner", args, opts).token
-    return {
-        "url": gitlab.url,
-        "token": "gitlab-token",
-        "projects": [gitlab.project],
-        "webhook_token": "gitlab-webhook-token",
-        "runner_tokens": tokens,
-    }
+        names[pool.name] = f"gitlab-runner-{pool.name}"
+        parts.given[names[pool.name]] = GitLabRunner(f"autoscaler-{pool.name}-runner", args, opts).token
+    return names
 
 
 def _pool(parts: Parts, pool: JobPool) -> dict[str, Any]:
@@ -238,11 +255,10 @@ def _config_toml(parts: Parts, pool: JobPool) -> str:
 
 
 def _tls(parts: Parts) -> AutoscalerTlsArgs:
-    wanted = parts.settings.autoscaler
-    assert wanted is not None  # noqa: S101
-    args: AutoscalerTlsArgs = {"mode": wanted.tls.mode, "email": wanted.tls.email}
-    if wanted.tls.certificate_file and parts.secrets.tls_key is not None:
-        args["certificate"] = Path(wanted.tls.certificate_file).read_text(encoding="utf-8")
+    tls = parts.wanted.tls
+    args: AutoscalerTlsArgs = {"mode": tls.mode, "email": tls.email}
+    if tls.certificate_file and parts.secrets.tls_key is not None:
+        args["certificate"] = Path(tls.certificate_file).read_text(encoding="utf-8")
         args["private_key"] = parts.secrets.tls_key
     return args
 

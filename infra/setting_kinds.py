@@ -6,6 +6,11 @@ from pydantic import BeforeValidator, ConfigDict, StringConstraints
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+NAMESPACE = "shadow-gpu-runners"
+"""Of all keys in the stack's configuration."""
+REMEDY = "set it with `pulumi config set --path` or in Pulumi.<stack>.yaml (docs/reference/configuration.md)"
+"""How a key is set."""
+
 
 def _no_truth(value: object) -> object:
     # Python takes true as 1.

@@ -11,11 +11,11 @@ from pulumi.runtime.config import CONFIG, get_config_env
 from pydantic import BaseModel, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+import autoscaler_faults
 import autoscaler_settings
-from setting_kinds import SECTION, Address, Text, Whole
+from setting_kinds import NAMESPACE as NAMESPACE  # noqa: PLC0414 - callers know it from here
+from setting_kinds import REMEDY, SECTION, Address, Text, Whole
 from shadow_gpu_runners.catalog import BOOT_VOLUME_GIB, BOOT_VOLUME_TYPE
-
-NAMESPACE = "shadow-gpu-runners"
 
 
 class SettingsError(Exception):
@@ -184,7 +184,6 @@ _SECRET_KEYS = {
 }
 _KEYS = tuple(to_camel(name) for name in Settings.model_fields)
 _TEXTS = frozenset({"cloud", "region", "sshPublicKey"})
-_REMEDY = "set it with `pulumi config set --path` or in Pulumi.<stack>.yaml (docs/reference/configuration.md)"
 _SHOWN_FAULTS = 30
 _SHOWN_CHARS = 120
 
@@ -217,7 +216,7 @@ def _values(config: pulumi.Config, faults: list[str]) -> dict[str, object]:
         except (pulumi.ConfigTypeError, RecursionError, ValueError):
             # The value is not shown: whoever types a token as a whole section would find it in a log.
             faults.append(
-                f"  {NAMESPACE}:{key}: got a text (not shown), expected a list or an object; {_REMEDY}"
+                f"  {NAMESPACE}:{key}: got a text (not shown), expected a list or an object; {REMEDY}"
             )
             value = None
         if value is not None:
@@ -280,7 +279,7 @@ def _explain(fault: dict[str, Any]) -> str:
     value = "" if hidden else f", got {_short(fault['input'])}"
     name = str(fault["loc"][-1])
     hint = f", did you mean {to_camel(name)!r}?" if hidden and to_camel(name) != name else ""
-    return f"  {NAMESPACE}:{path.lstrip('.')}: {fault['msg']}{value}{hint}; {_REMEDY}"
+    return f"  {NAMESPACE}:{path.lstrip('.')}: {fault['msg']}{value}{hint}; {REMEDY}"
 
 
 def _short(value: object) -> str:
@@ -303,39 +302,23 @@ def _missing_secrets(values: Mapping[str, object], secrets: Mapping[str, object]
 def _needed_by_autoscaler(section: object) -> dict[str, object]:
     if not isinstance(section, Mapping):
         return {}
-    pools = cast("list[object]", cast("Mapping[str, object]", section).get("pools") or [])
+    known = cast("Mapping[str, object]", section)
+    pools, tls = cast("list[object]", known.get("pools") or []), known.get("tls")
     forges = {cast("Mapping[str, object]", pool).get("forge") for pool in pools if isinstance(pool, Mapping)}
     github = {"webhookSecret": True} if "github" in forges else {}
-    return {"autoscalerCallbackKey": True, "gitlabWebhookToken": "gitlab" in forges, **github}
+    own = isinstance(tls, Mapping) and cast("Mapping[str, object]", tls).get("mode") == "certificate"
+    keys = {"autoscalerCallbackKey": True, "autoscalerTlsKey": own}
+    return {**keys, "gitlabWebhookToken": "gitlab" in forges, **github}
 
 
 def _cross_check(settings: Settings) -> list[str]:
     return [
-        *_autoscaler_faults(settings),
+        *autoscaler_faults.find(settings),
         *_gitlab_faults(settings.gitlab),
         *_github_faults(settings.github),
         *_pool_faults(settings.pools),
         *_network_faults(settings.network, settings.pools),
     ]
-
-
-def _autoscaler_faults(settings: Settings) -> list[str]:
-    key = f"  {NAMESPACE}:autoscaler"
-    if settings.autoscaler is None:
-        none = f"  {NAMESPACE}:pools: got none, expected at least one pool, or an autoscaler; {_REMEDY}"
-        return [] if settings.pools else [none]
-    forges = {pool.forge for pool in settings.autoscaler.pools}
-    faults = [
-        f"{key}.pools: a pool of {forge}, expected {NAMESPACE}:{forge} to be set up; add it, or drop the pool"
-        for forge in sorted(forges)
-        if getattr(settings, forge) is None
-    ]
-    if "gitlab" in forges and settings.gitlab and not settings.gitlab.project:
-        faults.append(
-            f"{key}.pools: a pool for group {settings.gitlab.group!r}, expected gitlab.project: webhooks of"
-            " groups need a paid plan; name the project"
-        )
-    return faults
 
 
 def _gitlab_faults(gitlab: GitLab | None) -> list[str]:

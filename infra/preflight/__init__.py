@@ -18,9 +18,10 @@ def run(settings: Settings) -> None:
     """
     deployment = ownership.deployment_id()
     gitlab_token, github_token = (plain_secret(key) for key in ("gitlabToken", "githubToken"))
-    with ThreadPoolExecutor(3) as pool:
+    with ThreadPoolExecutor(4) as pool:
         answers = [
             pool.submit(cloud.check, settings, deployment),
+            pool.submit(cloud.check_controller, settings),
             pool.submit(forges.check_gitlab, settings.gitlab, gitlab_token),
             pool.submit(forges.check_github, settings.github, github_token),
         ]

@@ -6,12 +6,11 @@ from functools import partial
 from openstack import exceptions as sdk
 from openstack.connection import Connection
 
-from preflight import quotas
+from preflight import machines, quotas
 from preflight.findings import Finding
 from preflight.login import login
-from settings import Pool, Settings
+from settings import Settings
 from shadow_gpu_runners.catalog import near_matches
-from shadow_gpu_runners.spot import SHADOW
 
 Check = Callable[[Connection, Settings], Iterable[Finding]]
 
@@ -27,6 +26,15 @@ def check(settings: Settings, deployment: str) -> list[Finding]:
     if not findings:
         findings += _guarded("quotas", partial(quotas.check, connection, settings, deployment))
     return findings
+
+
+def check_controller(settings: Settings) -> list[Finding]:
+    """Return what is wrong with a credential of the controller's own."""
+    own = settings.autoscaler.cloud if settings.autoscaler else ""
+    if not own or own == settings.cloud:
+        return []
+    found = login(settings.model_copy(update={"cloud": own}))
+    return [found] if isinstance(found, Finding) else []
 
 
 def _guarded(service: str, inspect: Callable[[], Iterable[Finding]]) -> list[Finding]:
@@ -46,34 +54,30 @@ def _guarded(service: str, inspect: Callable[[], Iterable[Finding]]) -> list[Fin
         ]
 
 
-def flavor_names(pool: Pool) -> list[str]:
-    """Return the flavors that the pool buys: its spot twin, itself, or both."""
-    twin = SHADOW.spot_name(pool.flavor)
-    return {"spot": [twin], "on-demand": [pool.flavor]}.get(pool.market, [twin, pool.flavor])
-
-
 def _flavors(connection: Connection, settings: Settings) -> Iterable[Finding]:
     available = sorted(flavor.name for flavor in connection.compute.flavors())
-    for index, pool in enumerate(settings.pools):
-        for wanted in flavor_names(pool):
-            if wanted not in available:
-                near = near_matches(wanted, available)
+    for machine in machines.wanted(settings):
+        for name in machine.flavors:
+            if name not in available:
+                near = near_matches(name, available)
                 hint = f"near matches: {', '.join(near)}" if near else f"it has {', '.join(available)}"
                 yield Finding(
-                    f"pools[{index}].flavor (Nova)",
-                    f"the cloud has no flavor {wanted!r} for market {pool.market!r}",
+                    f"{machine.place}.{machine.flavor_key} (Nova)",
+                    f"the cloud has no flavor {name!r} for market {machine.market!r}",
                     f"take one of the cloud's own ({hint})",
                 )
 
 
-def _image(connection: Connection, settings: Settings) -> Iterable[Finding]:
-    if next(iter(connection.image.images(name=settings.image.name, status="active")), None) is None:
-        names = sorted(image.name for image in connection.image.images(status="active"))
-        yield Finding(
-            "image.name (Glance)",
-            f"no active image is named {settings.image.name!r}",
-            f"take one that the tenant sees: {', '.join(names[:20]) or 'there is none, upload one'}",
-        )
+def _images(connection: Connection, settings: Settings) -> Iterable[Finding]:
+    own = {f"{each.place}.image": each.image for each in machines.wanted(settings) if each.image}
+    for place, name in {"image.name": settings.image.name, **own}.items():
+        if next(iter(connection.image.images(name=name, status="active")), None) is None:
+            names = sorted(image.name for image in connection.image.images(status="active"))
+            yield Finding(
+                f"{place} (Glance)",
+                f"no active image is named {name!r}",
+                f"take one that the tenant sees: {', '.join(names[:20]) or 'there is none, upload one'}",
+            )
 
 
 def _network(connection: Connection, settings: Settings) -> Iterable[Finding]:
@@ -93,21 +97,21 @@ def _network(connection: Connection, settings: Settings) -> Iterable[Finding]:
 
 def _volume_types(connection: Connection, settings: Settings) -> Iterable[Finding]:
     types = sorted(kind.name for kind in connection.block_storage.types())
-    for index, pool in enumerate(settings.pools):
-        if pool.volume.type not in types:
+    for machine in machines.wanted(settings):
+        if machine.volume_type and machine.volume_type not in types:
             yield Finding(
-                f"pools[{index}].volume.type (Cinder)",
-                f"no volume type {pool.volume.type!r}",
+                f"{machine.place}.volume.type (Cinder)",
+                f"no volume type {machine.volume_type!r}",
                 f"take one of {', '.join(types)}",
             )
 
 
 def _zones(connection: Connection, settings: Settings) -> Iterable[Finding]:
     zones = sorted(zone.name for zone in connection.compute.availability_zones())
-    for index, pool in enumerate(settings.pools):
-        for zone in sorted(set(pool.zones) - set(zones)):
+    for machine in machines.wanted(settings):
+        for zone in sorted(set(machine.zones) - set(zones)):
             yield Finding(
-                f"pools[{index}].zones (Nova)",
+                f"{machine.place}.zones (Nova)",
                 f"no availability zone {zone!r}",
                 f"take one of {', '.join(zones)}",
             )
@@ -115,7 +119,7 @@ def _zones(connection: Connection, settings: Settings) -> Iterable[Finding]:
 
 _CHECKS: dict[str, Check] = {
     "flavors (Nova)": _flavors,
-    "images (Glance)": _image,
+    "images (Glance)": _images,
     "networks (Neutron)": _network,
     "volume types (Cinder)": _volume_types,
     "zones (Nova)": _zones,
