@@ -8,7 +8,17 @@ from typing import Any
 
 import pulumi
 
-from shadow_gpu_runners import GpuFlavors, InstanceGroup, RunnerImage, RunnerNetwork, SshKey
+from shadow_gpu_runners import (
+    Autoscaler,
+    GitHubRunnerGroup,
+    GitLabRunner,
+    GpuFlavors,
+    InstanceGroup,
+    RunnerImage,
+    RunnerNetwork,
+    SshKey,
+)
+from shadow_gpu_runners.plugin import COMPONENTS
 from shadow_gpu_runners.testing import Invocation, Registration, record
 
 URNS = Path(__file__).with_name("urns.json")
@@ -16,14 +26,55 @@ REFERENCE = Path(__file__).with_name("component_reference.py")
 
 
 def answer(call: Invocation) -> Mapping[str, Any]:
-    return {"id": str(call.args.get("name"))}
+    return {"id": "7", "name": str(call.args.get("name")), "repoId": 7}
 
 
-def computed(_: Registration) -> Mapping[str, Any]:
-    return {"checksum": "0" * 32, "properties": {}}
+def computed(resource: Registration) -> Mapping[str, Any]:
+    if resource.type.endswith(":UserRunner"):
+        return {"id": "42", "token": "glrt-planted"}
+    return {"checksum": "0" * 32, "properties": {}, "allFixedIps": ["10.20.0.7"]}
 
 
 def program() -> None:
+    machines()
+    forges()
+    controller()
+
+
+def forges() -> None:
+    GitLabRunner("runner", {"url": "https://gitlab.example", "project": "acme/inference", "tags": ["gpu"]})
+    GitHubRunnerGroup(
+        "group",
+        {
+            "group_name": "gpu",
+            "visibility": "selected",
+            "repositories": ["inference"],
+            "variables": {"GPU": "a4500"},
+            "webhook": {"url": "https://ci.example/webhook/github", "secret": "0123456789abcdefghij"},
+        },
+    )
+
+
+def controller() -> None:
+    Autoscaler(
+        "ctl",
+        {
+            "url": "https://ci.example",
+            "config": {"pools": [{"name": "a"}]},
+            "user_data": {"a": "#cloud-config\n"},
+            "secrets": {"callback-key": "k"},
+            "clouds_yaml": "clouds: {}\n",
+            "wheel": f"https://example.com/x.whl#sha256={'0' * 64}",
+            "flavor": "edge-c2m4",
+            "image_id": "i",
+            "network_id": "n",
+            "floating_ip_pool": "x",
+            "ssh_from": ["198.51.100.0/24"],
+        },
+    )
+
+
+def machines() -> None:
     RunnerNetwork("net", {"cidr": "10.20.0.0/24", "external_network": "x", "ssh_from": ["198.51.100.0/24"]})
     RunnerImage("img", {"upload": {"url": "https://images.example/x", "checksum": "md5:" + "0" * 32}})
     SshKey("key", {})
@@ -49,6 +100,14 @@ def test_renaming_a_child_or_a_token_needs_an_alias() -> None:
     lost = [urn for urn in kept if urn not in found and urn.rpartition("::")[2] not in aliases]
     assert not lost, "users' resources would be replaced: add aliases for the old names"
     assert found == kept, f"new resources are fine: add them to {URNS.name}"
+
+
+def test_each_component_is_among_what_is_kept() -> None:
+    kept = json.loads(URNS.read_text(encoding="utf-8"))
+    shown = {
+        urn.rpartition("::")[0].rpartition(":")[2] for urn in kept if urn.startswith("pulumi:pulumi:Stack$")
+    }
+    assert {component.__name__ for component in COMPONENTS} <= shown
 
 
 def test_the_reference_page_is_up_to_date() -> None:
