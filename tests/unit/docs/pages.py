@@ -8,11 +8,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[3]
-PAGES = sorted(
-    path
-    for pattern in ("*.md", "docs/**/*.md", "components/*/*.md", "engine/*/*.md", "tests/localcloud/**/*.md")
-    for path in ROOT.glob(pattern)
+PATTERNS = (
+    *("*.md", "docs/**/*.md", "components/*/*.md", "engine/*/*.md", "tests/localcloud/**/*.md"),
+    *("examples/*.md", "examples/*/*.md"),
 )
+PAGES = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
 
 
 def tokens(page: Path) -> Iterator[Token]:

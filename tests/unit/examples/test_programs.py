@@ -13,10 +13,21 @@ import yaml
 from pulumi.runtime import set_all_config
 
 import shadow_gpu_runners
+from localcloud.github import workflow_files
+from localcloud.gitlab.ci.config import compile_file
 from shadow_gpu_runners.testing import Invocation, Recording, Registration, record
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 PROGRAMS = sorted(EXAMPLES.glob("*/__main__.py"))
+FOLDERS = sorted(path for path in EXAMPLES.iterdir() if path.is_dir())
+RUN_BY = {
+    "article": "localcloud/quickstart/project.py",
+    "fresh-vm": "localcloud/quickstart/fresh.py",
+    "perfgate": "contract/perfgate/test_article_pipeline.py",
+    "typescript": "stack/test_other_languages.py",
+    "yaml": "stack/test_other_languages.py",
+}
+"""What runs the examples that are no Python programs, below tests/."""
 
 
 def answer(call: Invocation) -> Mapping[str, Any]:
@@ -68,3 +79,29 @@ def test_each_component_is_shown_by_a_program_of_its_name() -> None:
         and known.type.rpartition(":")[2].lower() == program.parent.name.replace("-", "")
     }
     assert shown == components
+
+
+def test_every_example_is_run_by_a_test() -> None:
+    programs = {program.parent.name for program in PROGRAMS}
+    assert {folder.name for folder in FOLDERS} == programs | RUN_BY.keys()
+    for name, file in RUN_BY.items():
+        assert f'"{name}"' in (EXAMPLES.parent / "tests" / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_every_example_says_what_it_is_and_what_must_be_set(folder: Path) -> None:
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    assert text.startswith("# ")
+    assert f"({folder.name}/README.md)" in (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    project = folder / "Pulumi.yaml"
+    config = yaml.safe_load(project.read_text(encoding="utf-8")).get("config", {}) if project.exists() else {}
+    needed = [key for key, option in config.items() if "default" not in option]
+    assert [key for key in needed if f"config set --secret {key} " not in text] == []
+
+
+@pytest.mark.parametrize("name", ["article", "fresh-vm", "perfgate"])
+def test_pipelines_and_workflows_are_read_as_their_forges_do(name: str) -> None:
+    pipeline = compile_file((EXAMPLES / name / ".gitlab-ci.yml").read_bytes(), lambda path: path.encode())
+    assert [job for job in pipeline.jobs if job.name in {"inference", "test_inference"}]
+    for file in (EXAMPLES / name).glob(".github/workflows/*.yml"):
+        assert workflow_files.parse(file.read_text(encoding="utf-8"))["jobs"]
