@@ -17,12 +17,13 @@ def advance_clock(gate: Gate, request: Request, body: Doc) -> Answer:
 
 
 def push_files(gate: Gate, request: Request, body: Doc) -> Answer:
-    """Commit text files at once: `{repository, branch, message, files: {path: text}}`."""
+    """Commit text files at once: `{repository, branch, message, files: {path: text}, executable: [path]}`."""
     repo = _repository(gate, body)
     files: dict[str, str] = body["files"]
     branch = str(body.get("branch", repo["default_branch"]))
     content: dict[str, bytes | None] = {path: text.encode() for path, text in files.items()}
-    made = git.write_files(gate.sim, repo, branch, content, body.get("message", "Update files"))
+    message, executable = body.get("message", "Update files"), body.get("executable", ())
+    made = git.write_files(gate.sim, repo, branch, content, message, executable)
     started = triggers.pushed(gate.sim, repo, branch, made, _actor(gate, repo))
     return {"sha": made["sha"], "runs": [run["id"] for run in started]}, 201
 

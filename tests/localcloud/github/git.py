@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Iterable
 
 from localcloud.github.simulator import Simulator
 from localcloud.github.store import Doc
@@ -32,9 +33,17 @@ def set_branch(sim: Simulator, repo: Doc, name: str, sha: str) -> Doc:
 
 
 def write_files(
-    sim: Simulator, repo: Doc, branch_name: str, files: dict[str, bytes | None], message: str
+    sim: Simulator,
+    repo: Doc,
+    branch_name: str,
+    files: dict[str, bytes | None],
+    message: str,
+    executable: Iterable[str] = (),
 ) -> Doc:
-    """Commit new contents on a branch; None removes a file. The first commit makes the branch."""
+    """Commit new contents on a branch; None removes a file. The first commit makes the branch.
+
+    Files stay executable once they were named so, as git keeps their mode.
+    """
     parent = commit(sim, repo, branch_name) if branch(sim, repo, branch_name) else None
     tree: dict[str, str] = dict(parent["tree"]) if parent else {}
     for path, content in files.items():
@@ -42,7 +51,9 @@ def write_files(
             tree.pop(path, None)
         else:
             tree[path] = put_blob(sim, content)
+    runnable = {*(parent or {}).get("executable", ()), *executable} & tree.keys()
     made = _commit(sim, repo, parent, tree, message)
+    made["executable"] = sorted(runnable)
     set_branch(sim, repo, branch_name, made["sha"])
     repo["pushed_at"] = sim.clock.iso()
     sim.store.save("repository", repo)
@@ -81,6 +92,13 @@ def blob(sim: Simulator, sha: str) -> bytes:
 def files_of(sim: Simulator, made: Doc) -> dict[str, bytes]:
     """All files of a commit."""
     return {path: blob(sim, sha) for path, sha in made["tree"].items()}
+
+
+def changed(made: Doc, before: Doc | None) -> set[str]:
+    """Paths whose content differs between two commits."""
+    old: dict[str, str] = before["tree"] if before else {}
+    new: dict[str, str] = made["tree"]
+    return {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
 
 
 def _sha(text: str) -> str:

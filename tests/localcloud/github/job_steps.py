@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from localcloud.github import accounts, contexts, git, runs_store
+from localcloud.github import accounts, composite, contexts, git, runs_store
 from localcloud.github.expressions import Scope, as_text, condition, interpolate
 from localcloud.github.rest_variables import values_for
 from localcloud.github.run_payloads import repository_of
@@ -47,8 +47,9 @@ def prepare(sim: Simulator, job: Doc) -> Doc:
     run = runs_store.run_of(sim, job)
     job["secrets"] = values_for(sim, "secret", repository_of(sim, job))
     token = _job_token(sim, run, job)
-    job["step_state"] = {"outputs": {}, "outcomes": {}, "failed": False, "token": token}
-    job["steps"] = [_step("Set up job", 1), *_own_steps(sim, job)]
+    job["plan"] = composite.plan(sim, repository_of(sim, job), job["head_sha"], spec_of(sim, job)["steps"])
+    job["step_state"] = {"outputs": {}, "outcomes": {}, "failed": False, "failed_uses": [], "token": token}
+    job["steps"] = [_step("Set up job", 1), *_own_steps(job)]
     job["steps"].append(_step("Complete job", len(job["steps"]) + 1))
     github = contexts.github(sim, run)
     variables = {f"GITHUB_{name.upper()}": as_text(github[name]) for name in _CONTEXT_VARIABLES}
@@ -58,13 +59,12 @@ def prepare(sim: Simulator, job: Doc) -> Doc:
         "env": {**variables, "GITHUB_ACTIONS": "true", "CI": "true", "GITHUB_JOB": job["job_key"]},
         "event": run["event_payload"],
         "mask": [value for value in [*job["secrets"].values(), token] if value],
-        "steps": len(spec_of(sim, job)["steps"]),
+        "steps": len(job["plan"]),
     }
 
 
-def _own_steps(sim: Simulator, job: Doc) -> list[Doc]:
-    steps: list[Doc] = spec_of(sim, job)["steps"]
-    return [_step(_title(step), number) for number, step in enumerate(steps, 2)]
+def _own_steps(job: Doc) -> list[Doc]:
+    return [_step(_title(item["spec"]), number) for number, item in enumerate(job["plan"], 2)]
 
 
 def _step(name: str, number: int) -> Doc:
@@ -112,14 +112,16 @@ def _permissions(wanted: Any) -> Doc:
 
 def begin(sim: Simulator, job: Doc, index: int) -> Doc:
     """Evaluate one step; `skip` says that its condition does not hold."""
-    spec: Doc = spec_of(sim, job)["steps"][index]
+    spec, use = job["plan"][index]["spec"], job["plan"][index]["use"]
     shown = job["steps"][index + 1]
-    scope = _scope(sim, job)
+    outer = _scope(sim, job)
+    scope = _inside(job, use, outer)
     shown["started_at"] = sim.clock.iso()
-    if not condition(spec.get("if"), scope):
+    if not condition(spec.get("if"), scope) or (use and not condition(use["step"].get("if"), outer)):
         _finish(sim, job, index, "skipped")
+        _leave(job, use, scope)
         return {"skip": True, "name": shown["name"]}
-    env = _env(sim, job, spec, scope)
+    env = _env(sim, job, [use["step"], spec] if use else [spec], scope)
     scope = Scope({**scope.contexts, "env": env}, scope.failed, scope.cancelled)
     shown["name"] = as_text(interpolate(shown["name"], scope))
     shown["status"] = "in_progress"
@@ -130,8 +132,10 @@ def begin(sim: Simulator, job: Doc, index: int) -> Doc:
 def _action(sim: Simulator, job: Doc, spec: Doc, scope: Scope) -> Doc:
     if "run" not in spec:
         uses = str(spec.get("uses"))
-        files = _checkout(sim, job) if uses.startswith("actions/checkout@") else None
-        return {"uses": uses, "files": files}
+        made = git.commit(sim, repository_of(sim, job), job["head_sha"])
+        if made is None or not uses.startswith("actions/checkout@"):
+            return {"uses": uses, "files": None}
+        return {"uses": uses, "files": _files(sim, made), "executable": made.get("executable", [])}
     defaults = _defaults(spec_of(sim, job))
     return {
         "run": as_text(interpolate(spec["run"], scope)),
@@ -148,23 +152,35 @@ def _defaults(spec: Doc) -> Doc:
     return as_doc(given.get("run")) or {}
 
 
-def _checkout(sim: Simulator, job: Doc) -> dict[str, str]:
-    made = git.commit(sim, repository_of(sim, job), job["head_sha"])
-    files = git.files_of(sim, made) if made else {}
+def _files(sim: Simulator, made: Doc) -> dict[str, str]:
+    files = git.files_of(sim, made)
     return {path: base64.b64encode(content).decode() for path, content in files.items()}
 
 
 def end(sim: Simulator, job: Doc, index: int, report: Doc) -> None:
     """Take a step's outcome: `{outcome, outputs}`."""
-    spec: Doc = spec_of(sim, job)["steps"][index]
+    spec, use = job["plan"][index]["spec"], job["plan"][index]["use"]
     outcome = str(report["outcome"])
     tolerated = bool(spec.get("continue-on-error"))
     state: Doc = job["step_state"]
     if "id" in spec:
-        state["outputs"][spec["id"]] = report.get("outputs", {})
-        state["outcomes"][spec["id"]] = [outcome, "success" if tolerated else outcome]
-    state["failed"] = state["failed"] or (outcome == "failure" and not tolerated)
+        key = f"{use['place']}/{spec['id']}" if use else spec["id"]
+        state["outputs"][key] = report.get("outputs", {})
+        state["outcomes"][key] = [outcome, "success" if tolerated else outcome]
+    if outcome == "failure" and not tolerated:
+        state["failed"] = True
+        state["failed_uses"] += [use["place"]] if use else []
+    _leave(job, use, _inside(job, use, _scope(sim, job)))
     _finish(sim, job, index, "success" if tolerated and outcome == "failure" else outcome)
+
+
+def _leave(job: Doc, use: Doc | None, inner: Scope) -> None:
+    """At the end of a composite action's last step: give its outputs to the steps that follow."""
+    if use and use["last"] and "id" in use["step"]:
+        state: Doc = job["step_state"]
+        outcome = "failure" if use["place"] in state["failed_uses"] else "success"
+        state["outputs"][use["step"]["id"]] = composite.outputs(use, inner)
+        state["outcomes"][use["step"]["id"]] = [outcome, outcome]
 
 
 def _finish(sim: Simulator, job: Doc, index: int, conclusion: str) -> None:
@@ -187,13 +203,9 @@ def _scope(sim: Simulator, job: Doc) -> Scope:
     run = runs_store.run_of(sim, job)
     base = contexts.of_job(sim, run, job["job_key"], job["matrix"])
     state: Doc = job["step_state"]
-    steps = {
-        key: {"outputs": state["outputs"][key], "outcome": pair[0], "conclusion": pair[1]}
-        for key, pair in state["outcomes"].items()
-    }
     secrets = {**job["secrets"], "GITHUB_TOKEN": state["token"]}
     more: Doc = {
-        "steps": steps,
+        "steps": _ended(state, ""),
         "secrets": secrets,
         "github": {**base.contexts["github"], "token": state["token"]},
         "runner": {"name": job["runner_name"], "os": "Linux", "arch": "X64"},
@@ -202,9 +214,31 @@ def _scope(sim: Simulator, job: Doc) -> Scope:
     return Scope({**base.contexts, **more}, failed=state["failed"], cancelled=bool(job.get("cancel")))
 
 
-def _env(sim: Simulator, job: Doc, step: Doc, scope: Scope) -> dict[str, str]:
+def _inside(job: Doc, use: Doc | None, outer: Scope) -> Scope:
+    """The scope of a step: the job's, or that of the composite action which it belongs to."""
+    if use is None:
+        return outer
+    state: Doc = job["step_state"]
+    failed = use["place"] in state["failed_uses"]
+    return composite.scope(use, outer, _ended(state, f"{use['place']}/"), failed=failed)
+
+
+def _ended(state: Doc, prefix: str) -> Doc:
+    """The `steps` context: of the job's own steps, or of those of one composite action."""
+    pairs = {
+        key.removeprefix(prefix): (key, pair)
+        for key, pair in state["outcomes"].items()
+        if key.startswith(prefix)
+    }
+    return {
+        name: {"outputs": state["outputs"][key], "outcome": pair[0], "conclusion": pair[1]}
+        for name, (key, pair) in pairs.items()
+    }
+
+
+def _env(sim: Simulator, job: Doc, steps: list[Doc], scope: Scope) -> dict[str, str]:
     merged: dict[str, str] = {}
-    for source in (runs_store.run_of(sim, job)["spec"], spec_of(sim, job), step):
+    for source in (runs_store.run_of(sim, job)["spec"], spec_of(sim, job), *steps):
         given: Doc = source.get("env") or {}
         inner = Scope({**scope.contexts, "env": merged}, scope.failed, scope.cancelled)
         merged = {**merged, **{key: as_text(interpolate(value, inner)) for key, value in given.items()}}

@@ -70,7 +70,7 @@ def user(sim: Simulator, doc: Doc) -> Doc:
     return {
         "login": doc["login"],
         "id": doc["id"],
-        "node_id": node_id("U" if doc["type"] == "User" else "O", doc["id"]),
+        "node_id": node_id({"User": "U", "Bot": "BOT"}.get(doc["type"], "O"), doc["id"]),
         "avatar_url": f"{sim.public_url}/avatars/u/{doc['id']}",
         "gravatar_id": "",
         "url": url,

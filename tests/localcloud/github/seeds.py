@@ -14,7 +14,7 @@ def plant(sim: Simulator) -> None:
     me = accounts.account(sim, USER_LOGIN)
     if me is None:
         me = accounts.new_account(sim, USER_LOGIN, "User")
-        accounts.new_account(sim, "github-actions[bot]", "User")
+        accounts.new_account(sim, "github-actions[bot]", "Bot")
         for login, plan in ((ORGANIZATION, "team"), (FREE_ORGANIZATION, "free")):
             org = accounts.new_account(sim, login, "Organization", plan=plan, owners=[me["id"]], members=[])
             for name, private in REPOSITORIES[: 3 if plan == "team" else 1]:

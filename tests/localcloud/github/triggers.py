@@ -27,7 +27,8 @@ def pushed(sim: Simulator, repo: Doc, branch: str, made: Doc, actor_id: int) -> 
         "title": made["message"].splitlines()[0] if made["message"] else None,
         "payload": payload,
     }
-    return _start_all(sim, repo, made, trigger, branch)
+    before = git.commit(sim, repo, made["parent"]) if made["parent"] else None
+    return _start_all(sim, repo, made, trigger, branch, git.changed(made, before))
 
 
 def pull_request(sim: Simulator, repo: Doc, pull: Doc, action: str, actor_id: int) -> list[Doc]:
@@ -54,7 +55,9 @@ def pull_request(sim: Simulator, repo: Doc, pull: Doc, action: str, actor_id: in
             },
         },
     }
-    return _start_all(sim, repo, made, trigger, pull["base"])
+    return _start_all(
+        sim, repo, made, trigger, pull["base"], git.changed(made, git.commit(sim, repo, pull["base"]))
+    )
 
 
 def dispatch(sim: Simulator, repo: Doc, path: str, reference: str, inputs: Doc, actor_id: int) -> Doc:
@@ -111,11 +114,13 @@ def _workflow_files(sim: Simulator, made: Doc) -> list[tuple[str, str]]:
     return [(path, git.blob(sim, made["tree"][path]).decode()) for path in sorted(paths)]
 
 
-def _start_all(sim: Simulator, repo: Doc, made: Doc, trigger: Doc, branch: str) -> list[Doc]:
+def _start_all(
+    sim: Simulator, repo: Doc, made: Doc, trigger: Doc, branch: str, changed: set[str]
+) -> list[Doc]:
     started: list[Doc] = []
     for path, text in _workflow_files(sim, made):
         try:
-            if triggered(parse(text), trigger["event"], branch):
+            if triggered(parse(text), trigger["event"], branch, changed):
                 started.append(runs.start(sim, repo, path, text, trigger))
         except WorkflowError as error:
             started.append(_refused(sim, repo, path, trigger, error))

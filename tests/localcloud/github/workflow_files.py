@@ -2,6 +2,8 @@
 
 import fnmatch
 import itertools
+import re
+from collections.abc import Collection
 from typing import Any
 
 import yaml
@@ -153,12 +155,35 @@ def job_name(key: str, name: str | None, combination: Doc) -> str:
     return f"{name or key} ({', '.join(as_text(value) for value in combination.values())})"
 
 
-def triggered(workflow: Doc, event: str, branch: str) -> bool:
-    """Whether an event on a branch starts the workflow."""
+def triggered(workflow: Doc, event: str, branch: str, changed: Collection[str] = ()) -> bool:
+    """Whether an event on a branch that changes these files starts the workflow."""
     rule: Doc | None = workflow["on"].get(event)
     if rule is None:
         return False
     wanted, ignored = as_texts(rule.get("branches")), as_texts(rule.get("branches-ignore"))
     if any(fnmatch.fnmatchcase(branch, pattern) for pattern in ignored):
         return False
-    return not wanted or any(fnmatch.fnmatchcase(branch, pattern) for pattern in wanted)
+    if wanted and not any(fnmatch.fnmatchcase(branch, pattern) for pattern in wanted):
+        return False
+    return _touches(as_texts(rule.get("paths")), as_texts(rule.get("paths-ignore")), changed)
+
+
+def _touches(wanted: list[str], ignored: list[str], changed: Collection[str]) -> bool:
+    if wanted:
+        return any(_chosen(path, wanted) for path in changed)
+    return not ignored or any(not _chosen(path, ignored) for path in changed)
+
+
+def _chosen(path: str, patterns: list[str]) -> bool:
+    """Whether the last pattern that fits a path is not a `!` pattern."""
+    found = False
+    for pattern in patterns:
+        if re.fullmatch(_regular(pattern.removeprefix("!")), path):
+            found = not pattern.startswith("!")
+    return found
+
+
+def _regular(pattern: str) -> str:
+    """The expression for a path filter: `**` crosses folders, `*` does not."""
+    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}
+    return "".join(known.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*\*|\*)", pattern))

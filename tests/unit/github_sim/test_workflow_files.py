@@ -111,3 +111,23 @@ def test_dependents_are_found_through_all_levels() -> None:
 def test_a_trigger_may_name_branches(on: str, event: str, branch: str, starts: bool) -> None:
     workflow = parse(f"on: {on}\njobs: {{a: {{runs-on: x, {STEPS}}}}}")
     assert triggered(workflow, event, branch) is starts
+
+
+@pytest.mark.parametrize(
+    ("rule", "changed", "starts"),
+    [
+        ("paths: ['infra/**']", {"infra/a/b.py"}, True),
+        ("paths: ['infra/**']", {"docs/infra/a.md"}, False),
+        ("paths: ['*.yaml']", {"Pulumi.dev.yaml"}, True),
+        ("paths: ['*.yaml']", {"infra/x.yaml"}, False),
+        ("paths: ['**/*.md']", {"README.md"}, True),
+        ("paths: ['infra/**', '!infra/*.md']", {"infra/x.md"}, False),
+        ("paths: ['infra/**', '!infra/*.md']", {"infra/x.md", "infra/x.py"}, True),
+        ("paths-ignore: ['docs/**']", {"docs/a.md"}, False),
+        ("paths-ignore: ['docs/**']", {"docs/a.md", "a.py"}, True),
+        ("paths: ['infra/**']", set(), False),
+    ],
+)
+def test_a_path_filter_looks_at_what_was_changed(rule: str, changed: set[str], starts: bool) -> None:
+    text = f"on: {{pull_request: {{{rule}}}}}\njobs: {{a: {{runs-on: x, {STEPS}}}}}"
+    assert triggered(parse(text), "pull_request", "main", changed) is starts

@@ -165,6 +165,7 @@ class Job:
             target = workspace / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(base64.b64decode(content))
+            target.chmod(0o755 if name in told["executable"] else 0o644)
         self._log.write(f"Checked out {len(told['files'])} files")
         return "success"
 

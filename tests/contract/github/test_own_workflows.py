@@ -1,0 +1,107 @@
+"""The project's own workflow for previews, run on the simulated GitHub: one comment, brought up to date."""
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from contract import own_pipelines
+from contract.github.harness import ROOT, Finish, Forge, StartScript
+
+REPO = "/repos/acme/inference"
+WORKFLOW = ".github/workflows/preview.yml"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A pull request against a repository with the workflow."""
+
+    forge: Forge
+    api: httpx.Client
+    number: int
+    work: Callable[[], object]
+    finished: Finish
+
+    def push(self, path: str, text: str) -> None:
+        found = self.api.get(f"{REPO}/contents/{path}", params={"ref": "topic"})
+        body = {"message": "m", "branch": "topic", "content": base64.b64encode(text.encode()).decode()}
+        if found.status_code == 200:
+            body["sha"] = found.json()["sha"]
+        assert self.api.put(f"{REPO}/contents/{path}", json=body).is_success
+
+    def plan(self, sample: str) -> None:
+        """Push a change of the stack that the engine previews so."""
+        for path, text in own_pipelines.planned(sample).items():
+            self.push(path, text)
+
+    def runs(self) -> list[dict[str, Any]]:
+        return list(self.api.get(f"{REPO}/actions/runs").json()["workflow_runs"])
+
+    def ended(self) -> tuple[str, str]:
+        """Let a runner take the latest run; return its conclusion and its log."""
+        self.work()
+        run = self.finished(self.runs()[0])
+        (job,) = self.api.get(f"{REPO}/actions/runs/{run['id']}/jobs").json()["jobs"]
+        log = self.api.get(f"{REPO}/actions/jobs/{job['id']}/logs", follow_redirects=True).text
+        return str(run["conclusion"]), log
+
+    def comments(self) -> list[dict[str, Any]]:
+        return list(self.api.get(f"{REPO}/issues/{self.number}/comments").json())
+
+
+@pytest.fixture
+def request_(
+    forge: Forge, api: httpx.Client, run_script: StartScript, finished: Finish
+) -> Callable[..., Request]:
+    def make(workflow: str | None = None) -> Request:
+        files = own_pipelines.files(WORKFLOW) | ({WORKFLOW: workflow} if workflow else {})
+        executable = list(filter(own_pipelines.executable, files))
+        body = {"repository": "acme/inference", "branch": "main", "files": files, "executable": executable}
+        sha = forge.sim("POST", "/files", body)["sha"]
+        api.post(f"{REPO}/actions/variables", json={"name": "PULUMI_STACK", "value": "dev"})
+        api.post(f"{REPO}/git/refs", json={"ref": "refs/heads/topic", "sha": sha})
+        pull = api.post(f"{REPO}/pulls", json={"title": "Scale", "head": "topic", "base": "main"}).json()
+
+        def work() -> object:
+            names = {"name": f"hosted-{len(made.runs())}", "labels": ["ubuntu-24.04"], "runner_group_id": 1}
+            jit = api.post("/orgs/acme/actions/runners/generate-jitconfig", json=names).json()
+            return run_script("run.sh", "--jitconfig", jit["encoded_jit_config"], root=names["name"])
+
+        made = Request(forge, api, pull["number"], work, finished)
+        return made
+
+    return make
+
+
+def test_a_pull_request_gets_one_comment_which_the_next_push_brings_up_to_date(
+    request_: Callable[..., Request],
+) -> None:
+    request = request_()
+    assert request.runs() == []  # nothing of the stack has changed yet
+    request.push("docs/note.md", "text")
+    assert request.runs() == []
+    request.plan("create")
+    conclusion, log = request.ended()
+    assert conclusion == "failure", log  # by a policy
+    (first,) = request.comments()
+    assert "Preview of `acme/dev`: 10 created" in first["body"]
+    assert first["user"]["login"] == "github-actions[bot]"
+    request.plan("destroy")
+    conclusion, log = request.ended()
+    assert conclusion == "success", log
+    (second,) = request.comments()
+    assert second["id"] == first["id"]
+    assert "destroyed" in second["body"]
+    assert "10 created" not in second["body"]
+
+
+def test_a_token_that_may_not_comment_changes_no_verdict(request_: Callable[..., Request]) -> None:
+    text = (ROOT / WORKFLOW).read_text(encoding="utf-8")
+    request = request_(text.replace("pull-requests: write", "pull-requests: read"))
+    request.plan("destroy")
+    conclusion, log = request.ended()
+    assert conclusion == "success", log
+    assert "the token may not comment" in log
+    assert request.comments() == []
