@@ -1,4 +1,4 @@
-"""The performance gate's action as GitHub runs it: inputs, outputs and verdict, with a gate that only answers."""
+"""The performance gate's action as GitHub runs it: inputs, outputs, verdict; the gate itself only answers."""
 
 from pathlib import Path
 from typing import Any
