@@ -54,6 +54,7 @@ class FolderStore:
         with NamedTemporaryFile(dir=path.parent, suffix=".part") as part:
             part.write(content)
             part.flush()
+            os.fsync(part.fileno())
             # A link fails when the name is taken, which a rename does not.
             os.link(part.name, path)
         path.chmod(0o644)

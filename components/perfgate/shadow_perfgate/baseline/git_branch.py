@@ -8,8 +8,8 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from shadow_perfgate import scratch
 from shadow_perfgate.baseline.git import GitError, git, line
 from shadow_perfgate.baseline.store import ExistsError
 from shadow_perfgate.errors import StoreError
@@ -91,7 +91,7 @@ class GitBranchStore:
                 return
 
     def _made(self, head: str, entries: list[str], message: str) -> str:
-        with TemporaryDirectory() as folder:
+        with scratch.folder("index") as folder:
             environment = {**_AUTHOR, "GIT_INDEX_FILE": f"{folder}/index"}
             if head:
                 git(self.repository, "read-tree", head, environment=environment)
@@ -114,13 +114,16 @@ class GitBranchStore:
         return self._head
 
     def _fetched(self) -> str:
-        try:
-            git(self.repository, "fetch", "--quiet", "--no-tags", self.remote, f"+refs/heads/{self.branch}")
-        except GitError as error:
-            if "couldn't find remote ref" in error.stderr:
-                return ""
-            raise
-        return line(self.repository, "rev-parse", "FETCH_HEAD")
+        listed = git(self.repository, "ls-remote", self.remote, f"refs/heads/{self.branch}").decode().split()
+        if not listed:
+            return ""
+        if not line(self.repository, "cat-file", "-t", listed[0]):
+            # FETCH_HEAD is not read: another job in this repository may fetch at the same time.
+            branch = f"+refs/heads/{self.branch}"
+            git(
+                self.repository, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", self.remote, branch
+            )
+        return listed[0]
 
     def _local(self) -> str:
         return line(self.repository, "rev-parse", "--verify", "--quiet", f"refs/heads/{self.branch}")
@@ -146,5 +149,6 @@ class GitBranchStore:
 def _was_overtaken(error: GitError) -> bool:
     return any(
         word in error.stderr
-        for word in ("rejected", "fetch first", "cannot lock ref", "failed to update ref")
+        # "[remote rejected]" alone is a refusal: waiting would not help.
+        for word in ("[rejected]", "fetch first", "cannot lock ref", "failed to update ref")
     )

@@ -1,27 +1,68 @@
 """A second working tree of the repository at the merge-base, beside the candidate's, and gone afterwards."""
 
+import re
+import shutil
 import subprocess
-import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from shadow_perfgate import scratch
 from shadow_perfgate.errors import InputError, MeasureError
 
 TAIL = 1500
+_OURS = re.compile(r"perfgate-base-\w+")
 
 
 @contextmanager
 def at(repository: Path, commit: str, prepare: Sequence[Sequence[str]] = ()) -> Generator[Path]:
     """Yield a working tree of `commit` in which the `prepare` commands have run."""
-    with tempfile.TemporaryDirectory(prefix="perfgate-base-") as folder:
-        tree = Path(folder) / "base"
+    _forget_stale(repository)
+    with scratch.folder("base") as folder:
+        tree = folder / "base"
         _add(repository, commit, tree)
         try:
-            made_ready(tree, prepare)
-            yield tree
+            with _held(repository, tree):
+                made_ready(tree, prepare)
+                yield tree
         finally:
             _git(repository, "worktree", "remove", "--force", str(tree))
+
+
+@contextmanager
+def _held(repository: Path, tree: Path) -> Generator[None]:
+    """Hold git's record of `tree`: another job may share the repository, but not our temporary files."""
+    records = [record for record in _records(repository) if _tree_of(record) == tree]
+    locks = [scratch.hold(record / scratch.LOCK) for record in records]
+    try:
+        yield
+    finally:
+        for lock in locks:
+            lock.close()
+
+
+def _forget_stale(repository: Path) -> None:
+    """Remove the working trees that killed gates left in this repository, and git's records of them."""
+    for record in _records(repository):
+        tree = _tree_of(record)
+        lock, owner = record / scratch.LOCK, tree.parent / scratch.LOCK
+        if _OURS.fullmatch(tree.parent.name) and scratch.is_stale(lock if lock.exists() else owner):
+            if scratch.is_stale(owner):
+                shutil.rmtree(tree.parent, ignore_errors=True)
+            shutil.rmtree(record, ignore_errors=True)
+
+
+def _records(repository: Path) -> list[Path]:
+    """Return the folders in which git keeps what it knows of each further working tree."""
+    common = _git(repository, "rev-parse", "--path-format=absolute", "--git-common-dir").stdout.strip()
+    return sorted((Path(common) / "worktrees").glob("*/")) if common else []
+
+
+def _tree_of(record: Path) -> Path:
+    try:
+        return Path((record / "gitdir").read_text(encoding="utf-8").strip()).parent
+    except OSError:
+        return Path()
 
 
 def made_ready(tree: Path, prepare: Sequence[Sequence[str]]) -> None:

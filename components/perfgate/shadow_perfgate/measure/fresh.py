@@ -1,7 +1,6 @@
 """One run: a fresh process beside a sampler, on a GPU that was free before and is free again after."""
 
 import json
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from shadow_perfgate import scratch
 from shadow_perfgate.errors import EnvironmentFaultError, MeasureError
 from shadow_perfgate.guard import dirty
 from shadow_perfgate.guard.nvml import Gpu
@@ -42,8 +42,8 @@ def measure(
     if gpu is not None and (found := dirty.wait_until_free(gpu, SETTLE_S, idle_mib)):
         raise EnvironmentFaultError(*found)
     started, began = datetime.now(UTC), time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="perfgate-") as scratch:
-        told, samples = _process(plan, checkout, gpu, Path(scratch), launcher)
+    with scratch.folder("run") as place:
+        told, samples = _process(plan, checkout, gpu, place, launcher)
     clock = gpu.number("MaxClockInfo", 1) if gpu is not None else None
     run = outcome.run(told, samples, idle_mib, clock)
     warmth: dict[str, Any] = told["warmup"]
@@ -59,10 +59,10 @@ def measure(
 
 
 def _process(
-    plan: Plan, checkout: Path, gpu: Gpu | None, scratch: Path, launcher: Launcher
+    plan: Plan, checkout: Path, gpu: Gpu | None, place: Path, launcher: Launcher
 ) -> tuple[dict[str, Any], Sequence[Sample]]:
     start = time.monotonic_ns()
-    running = launcher.start(plan, checkout, scratch)
+    running = launcher.start(plan, checkout, place)
     sampler = Sampler(gpu, running.pid)
     try:
         with sampler:
@@ -71,7 +71,7 @@ def _process(
         running.end()
     if plan.engine == "command":
         return command.told(ended, plan.options, (start, time.monotonic_ns())), sampler.samples
-    return _result(plan, ended, scratch / RESULT), sampler.samples
+    return _result(plan, ended, place / RESULT), sampler.samples
 
 
 def _result(plan: Plan, ended: process.Ended, path: Path) -> dict[str, Any]:

@@ -60,8 +60,10 @@ class Fork:
         write(plan, scratch)
         names = {"plan": PLAN, "result": RESULT, "stdout": "stdout", "stderr": "stderr"}
         job = {key: str(scratch / name) for key, name in names.items()} | {"folder": str(checkout.absolute())}
-        cast("IO[bytes]", self._server.stdin).write(json.dumps(job).encode() + b"\n")
-        return Forked(self._server, int(heard(self._server, IMPORT_S, "pid")), scratch)
+        with suppress(BrokenPipeError):
+            # That it is gone, and how it ended, is heard next.
+            cast("IO[bytes]", self._server.stdin).write(json.dumps(job).encode() + b"\n")
+        return Forked(self._server, int(_soon(self._server, "pid")), scratch)
 
 
 class Forked:
@@ -110,6 +112,13 @@ def heard(server: "subprocess.Popen[bytes]", timeout_s: float, key: str) -> Any:
     return table[key]
 
 
+def _soon(server: "subprocess.Popen[bytes]", key: str) -> Any:
+    try:
+        return heard(server, IMPORT_S, key)
+    except TimeoutError as error:
+        raise MeasureError(f"{error}; import fewer packages in preload, or none") from error
+
+
 def write(plan: Plan, scratch: Path) -> None:
     """Write the plan for the worker."""
     (scratch / PLAN).write_text(json.dumps(asdict(plan)), encoding="utf-8")
@@ -136,7 +145,7 @@ def preloaded(plan: Plan, checkout: Path, package: str) -> Generator[Fork]:
         start_new_session=True,
     )
     try:
-        heard(server, IMPORT_S, "ready")
+        _soon(server, "ready")
         yield Fork(server)
     finally:
         process.end_group(server.pid, server.poll)

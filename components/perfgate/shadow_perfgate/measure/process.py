@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 import shadow_perfgate
+from shadow_perfgate import scratch
 from shadow_perfgate.errors import MeasureError
 from shadow_perfgate.measure.quiet import ENVIRONMENT
 
@@ -33,9 +33,9 @@ class Ended:
 @contextmanager
 def package_path() -> Generator[str]:
     """Yield a folder that holds only this package, for the import path of another interpreter."""
-    with tempfile.TemporaryDirectory(prefix="perfgate-") as folder:
-        (Path(folder) / "shadow_perfgate").symlink_to(Path(shadow_perfgate.__file__).parent)
-        yield folder
+    with scratch.folder("package") as folder:
+        (folder / "shadow_perfgate").symlink_to(Path(shadow_perfgate.__file__).parent)
+        yield str(folder)
 
 
 def environment(paths: Sequence[str], extra: Mapping[str, str]) -> dict[str, str]:
