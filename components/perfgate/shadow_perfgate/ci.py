@@ -26,6 +26,8 @@ class Job:
     url: str = ""
     runner: str = ""
     attempt: int = 1
+    name: str = ""
+    """The job's name in its pipeline."""
 
     def session_fields(self) -> dict[str, str]:
         """Return what a session keeps of the job."""
@@ -54,12 +56,13 @@ def _gitlab(e: Mapping[str, str]) -> Job:
         base=e.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
         url=e.get("CI_JOB_URL", ""),
         runner=e.get("CI_RUNNER_DESCRIPTION", e.get("CI_RUNNER_ID", "")),
+        name=e.get("CI_JOB_NAME", ""),
     )
 
 
 def _github(e: Mapping[str, str]) -> Job:
     event = _event(e.get("GITHUB_EVENT_PATH", ""))
-    pull = _text(event, "pull_request", "number")
+    pull = text_at(event, "pull_request", "number")
     server, project = e.get("GITHUB_SERVER_URL", ""), e.get("GITHUB_REPOSITORY", "")
     attempt = e.get("GITHUB_RUN_ATTEMPT", "1")
     return Job(
@@ -69,14 +72,15 @@ def _github(e: Mapping[str, str]) -> Job:
         commit=e.get("GITHUB_SHA", ""),
         request=pull,
         target=e.get("GITHUB_BASE_REF", ""),
-        base=_text(event, "pull_request", "base", "sha"),
+        base=text_at(event, "pull_request", "base", "sha"),
         url=f"{server}/{project}/actions/runs/{e.get('GITHUB_RUN_ID', '')}",
         runner=e.get("RUNNER_NAME", ""),
         attempt=int(attempt) if attempt.isdecimal() else 1,
+        name=e.get("GITHUB_JOB", ""),
     )
 
 
-def _text(event: Any, *keys: str) -> str:
+def text_at(event: Any, *keys: str) -> str:
     """Return the value at a path of keys as text, empty when it is not there."""
     for key in keys:
         event = cast("dict[str, Any]", event).get(key) if isinstance(event, dict) else None

@@ -1,6 +1,8 @@
 """Sessions as JSON: strict reading that names every fault by its place, and writing that refuses NaN."""
 
+import io
 import json
+import os
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
 _SHOWN = 60
+LARGEST = 256 << 20
+"""Bytes; a session of 10,000 runs has some 2 MiB."""
 
 
 def dumps(session: Session) -> str:
@@ -40,11 +44,33 @@ def loads(text: str | bytes, source: str, *, own: bool = False) -> Session:
 def read(path: Path) -> Session:
     """Read the session in the file at `path`."""
     try:
-        return loads(path.read_bytes(), str(path))
+        return loads(bounded(path), str(path))
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}); expected a session written by `shadow-perfgate run`"
         ) from None
+
+
+def bounded(path: Path) -> bytes:
+    """Return the content of a file, or raise `InputError` for one without end or too large to be a result."""
+    with path.open("rb", buffering=0) as file:
+        large = os.fstat(file.fileno()).st_size > LARGEST
+        content = b"" if large else _up_to(file, LARGEST + 1)
+    if large or len(content) > LARGEST:
+        raise InputError(
+            f"{path}: is larger than {LARGEST >> 20} MiB, expected a session or a result of a benchmark; "
+            "is it the right file?"
+        )
+    return content
+
+
+def _up_to(file: io.FileIO, most: int) -> bytes:
+    """Return at most about `most` bytes; pipes and devices give theirs in pieces and may never end."""
+    pieces: list[bytes] = []
+    while most > 0 and (piece := file.read(1 << 20)):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
 
 
 def read_all(path: Path) -> list[Session]:

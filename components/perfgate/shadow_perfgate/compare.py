@@ -8,7 +8,7 @@ from shadow_perfgate import codec
 from shadow_perfgate.config import Config
 from shadow_perfgate.decide.rules import Rules
 from shadow_perfgate.decide.verdict import Decision, Finding, Verdict, WorkloadDecision
-from shadow_perfgate.decide.workload import decide_workload
+from shadow_perfgate.decide.workload import decide_workload, over_gate
 from shadow_perfgate.errors import InputError
 from shadow_perfgate.model import Session
 
@@ -16,7 +16,8 @@ from shadow_perfgate.model import Session
 def compare(base: Path, candidate: Path, config: Config, today: date) -> Decision:
     """Compare the session files (or folders of them) at `base` and `candidate`."""
     old, new = (_by_workload(path, config) for path in (base, candidate))
-    return Decision(tuple(_one(name, old, new, config.rules, today) for name in {**old, **new}))
+    decided = [_one(name, old, new, config.rules_for(name), today) for name in {**old, **new}]
+    return Decision(over_gate(decided, config.rules_for, today))
 
 
 def _by_workload(path: Path, config: Config) -> dict[str, Session]:

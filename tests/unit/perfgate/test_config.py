@@ -30,7 +30,7 @@ def faults(text: str) -> tuple[str, ...]:
 def test_an_empty_file_means_the_defaults() -> None:
     config = read("")
     assert config.rules.threshold(CANONICAL["itl_median"], "x") == Threshold(Role.GATE, 0.05)
-    assert config.rules.threshold(CANONICAL["peak_vram_allocated"], "x") == Threshold(Role.GATE, 0.01, 128.0)
+    assert config.rules.threshold(CANONICAL["peak_vram_allocated"], "x") == Threshold(Role.GATE, 0.01, 8.0)
     assert config.rules.threshold(CANONICAL["errors"], "x") == Threshold(Role.GATE, 0.0)
     assert config.rules.threshold(CANONICAL["ttft_p99"], "x").role is Role.OBSERVE
 

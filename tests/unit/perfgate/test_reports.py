@@ -144,7 +144,7 @@ def test_trackers_get_what_their_schemas_ask(decision: Decision) -> None:
 
 
 def test_markdown_says_the_verdict_and_lets_no_text_break_out(decision: Decision) -> None:
-    text = markdown.render(decision, name="perfgate")
+    text = markdown.comment(replace(decision, key="perfgate"))
     assert text.startswith("<!-- perfgate:perfgate -->\n### perfgate: 🚫 INVALID: a\\|b &lt;script")
     assert "**+7.8 %** [+7.0 %, +8.5 %]" in text
     assert "📝 waived" in text
@@ -156,7 +156,7 @@ def test_markdown_says_the_verdict_and_lets_no_text_break_out(decision: Decision
 
 def test_long_markdown_is_cut_where_forges_would_refuse_it(decision: Decision) -> None:
     many = replace(decision, workloads=decision.workloads * 60)
-    text = markdown.render(many, name="perfgate")
+    text = markdown.comment(replace(many, key="perfgate"))
     assert len(text) < 65_536
     assert "the whole report is in the job's artifacts" in text
 

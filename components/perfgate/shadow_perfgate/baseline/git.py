@@ -36,6 +36,16 @@ def git(
     return ended.stdout
 
 
+def within(repository: Path, path: Path) -> str:
+    """Return where `path` lies in the repository, or an empty text when it lies outside.
+
+    A link is not followed: what it points to is the content's business, its place is not.
+    """
+    place = path.parent.resolve() / path.name
+    root = repository.resolve()
+    return place.relative_to(root).as_posix() if place.is_relative_to(root) else ""
+
+
 def line(folder: Path, *arguments: str) -> str:
     """Return the one line that a git command prints, or an empty text when it fails."""
     try:

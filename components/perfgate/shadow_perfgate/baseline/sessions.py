@@ -3,13 +3,15 @@
 import re
 import secrets
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from urllib.parse import quote
 
 from shadow_perfgate import codec
 from shadow_perfgate.baseline.store import ExistsError, Store
-from shadow_perfgate.errors import StoreError
+from shadow_perfgate.errors import InputError, StoreError
 from shadow_perfgate.model import METRICSET_VERSION, Fingerprint, Session, Workload
 
 _TRIES = 5
@@ -48,6 +50,11 @@ class Entry:
     name: str
 
     @property
+    def id(self) -> str:
+        """Return the session's id, which is its file's name."""
+        return self.name.rsplit("/", 1)[-1].removesuffix(".json")
+
+    @property
     def commit(self) -> str:
         """Return the first digits of the commit that was measured."""
         return self.name.rsplit("/", 1)[-1].split("-")[1]
@@ -64,13 +71,17 @@ def branch_prefix(project: str, branch: str) -> str:
     return f"{quote(project or 'default', safe='')}/{quote(branch, safe='')}/"
 
 
+def file_name(now: datetime, commit: str, token: str) -> str:
+    """Return the name of a session's file, without its ending: `<UTC time>-<commit>-<token>`."""
+    # The commit is text of the session's writer: it may neither leave the folder nor hide the session.
+    return f"{now.strftime(_TIME)}-{re.sub(r'[^0-9A-Za-z]', '', commit)[:_SHOWN] or 'unknown'}-{token}"
+
+
 def append(store: Store, session: Session, branch: str, now: datetime) -> Session:
     """Store `session` below `branch` and return it with its id; an existing one is never touched."""
     key = Key.of(session.project, branch, session.fingerprint, session.workload)
-    # The commit is text of the session's writer: it may neither leave the folder nor hide the session.
-    commit = re.sub(r"[^0-9A-Za-z]", "", session.commit)[:_SHOWN] or "unknown"
     for _ in range(_TRIES):
-        name = f"{now.strftime(_TIME)}-{commit}-{secrets.token_hex(4)}"
+        name = file_name(now, session.commit, secrets.token_hex(4))
         stored = replace(session, id=name, branch=branch, created=session.created or now.isoformat())
         try:
             store.create({f"{key.prefix}{name}.json": codec.dumps(stored).encode()})
@@ -82,6 +93,31 @@ def append(store: Store, session: Session, branch: str, now: datetime) -> Sessio
     )
 
 
+def add_once(store: Store, session: Session, branch: str, now: datetime) -> tuple[Session, bool]:
+    """Store a session that was measured elsewhere; return it and whether it is new.
+
+    The same content, or one that came out of this store, is there already: counted twice it would weigh
+    double and hide how sessions vary.
+    """
+    key = Key.of(session.project, branch, session.fingerprint, session.workload)
+    digest = sha256(codec.dumps(replace(session, id="", branch="")).encode()).hexdigest()[:16]
+    known = _same(store, key, digest, session.id)
+    if known:
+        return replace(session, id=known[0].id, branch=branch), False
+    name = file_name(now, session.commit, digest)
+    stored = replace(session, id=name, branch=branch, created=session.created or now.isoformat())
+    with suppress(ExistsError):
+        store.create({f"{key.prefix}{name}.json": codec.dumps(stored).encode()})
+    first, *twins = _same(store, key, digest, name)
+    # Another job added the same at the same time: all keep the first.
+    store.delete(twin.name for twin in twins)
+    return replace(stored, id=first.id), first.id == name
+
+
+def _same(store: Store, key: Key, digest: str, known: str) -> list[Entry]:
+    return [e for e in entries(store, key.prefix) if e.id == known or e.id.endswith(f"-{digest}")]
+
+
 def entries(store: Store, prefix: str) -> list[Entry]:
     """Return the sessions below `prefix`, oldest first."""
     found = [Entry(name) for name in store.names(prefix) if _is_session(name)]
@@ -89,9 +125,22 @@ def entries(store: Store, prefix: str) -> list[Entry]:
 
 
 def load(store: Store, found: Iterable[Entry]) -> list[Session]:
-    """Read sessions from the store, in the given order."""
-    return [codec.loads(content, name, own=True) for name, content in store.read(e.name for e in found)]
+    """Read sessions from the store, in the given order; raise `StoreError` for one that is damaged."""
+    return [_loaded(name, content) for name, content in store.read(e.name for e in found)]
+
+
+def _loaded(name: str, content: bytes) -> Session:
+    try:
+        return codec.loads(content, name, own=True)
+    except InputError as error:
+        raise StoreError(f"stored session is damaged: {error.faults[0]}; remove that file") from None
 
 
 def _is_session(name: str) -> bool:
-    return _NAME.fullmatch(name.rsplit("/", 1)[-1]) is not None
+    if _NAME.fullmatch(name.rsplit("/", 1)[-1]) is None:
+        return False
+    try:
+        Entry(name).time  # noqa: B018 - a month 13 is no name of ours
+    except ValueError:
+        return False
+    return True

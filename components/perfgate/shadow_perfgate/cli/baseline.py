@@ -1,6 +1,7 @@
 """`shadow-perfgate baseline`: what lies in the store."""
 
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,32 +38,36 @@ def list_command(config_path: Path | None) -> None:
 @click.option("--branch", default="", help="Branch to store below; by default main.")
 @click.argument("sessions", type=_FILE, nargs=-1, required=True)
 def add_command(config_path: Path | None, branch: str, sessions: tuple[Path, ...]) -> None:
-    """Append session files to the store; existing ones are never changed."""
+    """Append session files to the store; existing ones are never changed, and nothing is added twice."""
     from shadow_perfgate import codec  # noqa: PLC0415 - loaded when called
-    from shadow_perfgate.baseline.sessions import append  # noqa: PLC0415
+    from shadow_perfgate.baseline.sessions import add_once  # noqa: PLC0415
 
     config, store = _opened(config_path)
     read = [session for path in sessions for session in codec.read_all(path)]
     for session in read:
-        kept = append(store, config.labelled(session), branch or config.main, datetime.now(UTC))
-        click.echo(f"added {kept.workload.name}: {kept.id}")
+        kept, new = add_once(store, config.labelled(session), branch or config.main, datetime.now(UTC))
+        click.echo(f"{'added' if new else 'already stored'} {kept.workload.name}: {kept.id}")
 
 
 @command.command("compare")
 @options.config_option
 @options.reports_option
+@options.rules_option
 @click.argument("session", type=_FILE)
-def compare_command(config_path: Path | None, reports: Path | None, session: Path) -> None:
+def compare_command(config_path: Path | None, reports: Path | None, rules_from: str, session: Path) -> None:
     """Compare a session with the stored baseline: 0 pass, 3 not decided; this never blocks."""
-    from shadow_perfgate import codec  # noqa: PLC0415 - loaded when called
+    from shadow_perfgate import codec, config  # noqa: PLC0415 - loaded when called
+    from shadow_perfgate.cli import workspace  # noqa: PLC0415
     from shadow_perfgate.gate.stored import compare_stored  # noqa: PLC0415
     from shadow_perfgate.report import files, terminal  # noqa: PLC0415
 
-    config, store = _opened(config_path)
-    decision = compare_stored(codec.read_all(session), store, config, datetime.now(UTC))
+    judged = workspace.judged(config.load(config_path), rules_from)
+    found = codec.read_all(session)
+    decision = compare_stored(found, _store(judged.config), judged.config, datetime.now(UTC))
+    decision = replace(decision, notices=(*decision.notices, *judged.notices))
     terminal.show(decision, options.console())
     if reports is not None:
-        files.write_all(decision, reports, config.path)
+        files.write_all(decision, reports, judged.config.path)
     sys.exit(decision.verdict.exit_code)
 
 
@@ -92,8 +97,12 @@ def prune_command(config_path: Path | None, keep: int, days: int, yes: bool) -> 
 
 def _opened(config_path: Path | None) -> "tuple[Config, Store]":
     from shadow_perfgate import config  # noqa: PLC0415 - loaded when called
-    from shadow_perfgate.baseline.store import open_store  # noqa: PLC0415
 
     settings = config.load(config_path)
-    root = settings.path.resolve().parent
-    return settings, open_store(settings.store, settings.store_options, root)
+    return settings, _store(settings)
+
+
+def _store(settings: "Config") -> "Store":
+    from shadow_perfgate.baseline.store import open_store  # noqa: PLC0415 - loaded when called
+
+    return open_store(settings.store, settings.store_options, settings.path.resolve().parent)

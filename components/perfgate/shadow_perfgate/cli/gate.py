@@ -2,7 +2,7 @@
 
 import os
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,24 +17,30 @@ if TYPE_CHECKING:
     from shadow_perfgate.ci import Job
     from shadow_perfgate.config import Config
     from shadow_perfgate.decide.verdict import Decision
+    from shadow_perfgate.gate.judging import Judged
     from shadow_perfgate.gate.request import Setting
+    from shadow_perfgate.model import Session
 
 
 @click.command("gate")
 @options.config_option
 @options.reports_option
+@options.rules_option
 @click.option("--base", default="", help="Commit to compare with; by default the merge-base with main.")
 @click.option(
     "--record/--no-record", default=None, help="Append to main's baseline; by default on main in CI."
 )
 @click.option("--comment", is_flag=True, help="Make or update one comment on the merge request.")
+@click.option("--comment-key", default="", help="Tells this gate's comment from those of other jobs.")
 @click.option("-w", "--workload", "only", multiple=True, help="Only this workload; may be repeated.")
 def command(
     config_path: Path | None,
     reports: Path | None,
+    rules_from: str,
     base: str,
     record: bool | None,
     comment: bool,
+    comment_key: str,
     only: tuple[str, ...],
 ) -> None:
     """Measure, compare with main, report; on main, append to the baseline.
@@ -45,56 +51,111 @@ def command(
 
     settings = config.load(config_path)
     job = ci.detect(os.environ)
+    folder = reports or Path("perfgate-report")
     on_main = job.branch == settings.main and not job.request
     if record or (record is None and on_main):
-        _record(settings, job, only)
+        _record(settings, job, only, folder)
     else:
-        decision = _decide(settings, job, base, only, reports or Path("perfgate-report"))
+        call = _Call(settings, job, base, only, folder, rules_from, comment_key)
+        decision = _decide(call)
         if comment:
-            _comment(decision, job, settings)
+            _comment(decision, job)
         sys.exit(decision.verdict.exit_code)
 
 
-def _decide(config: "Config", job: "Job", base: str, only: tuple[str, ...], reports: Path) -> "Decision":
-    from shadow_perfgate.baseline import ancestry  # noqa: PLC0415 - loaded when called
-    from shadow_perfgate.cli import workspace  # noqa: PLC0415
-    from shadow_perfgate.errors import InputError  # noqa: PLC0415
-    from shadow_perfgate.gate.changed_rules import changed_rules  # noqa: PLC0415
-    from shadow_perfgate.gate.request import gate  # noqa: PLC0415
-    from shadow_perfgate.report import files, terminal  # noqa: PLC0415
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What the gate of one change was asked for."""
 
-    if base.startswith("-"):
-        raise InputError(f"--base: got {base!r}, expected a commit; git would take it for an option")
-    root = workspace.repository_of(config.path.resolve().parent)
-    workspace.read_plans(config, only)
-    workspace.ensure_repository(root)
-    known = base or _forge_base(root, job)
-    reports.mkdir(parents=True, exist_ok=True)  # a folder that cannot be written is told before measuring
-    way = workspace.usable(ancestry.of(root, "HEAD", job.target or config.main, known), root, config)
-    with workspace.measurers(config, root, way.merge_base, only) as found:
-        setting = _setting(config, job, root, way)
-        decision = gate(dict(found), setting)
-    moved = changed_rules(root, way.merge_base, config)
-    decision = replace(decision, notices=(*decision.notices, *moved))
+    config: "Config"
+    job: "Job"
+    base: str
+    only: tuple[str, ...]
+    reports: Path
+    rules_from: str
+    comment_key: str
+
+
+def _decide(call: _Call) -> "Decision":
+    from shadow_perfgate.report import files, markdown, terminal  # noqa: PLC0415 - loaded when called
+
+    judged, root, way = _prepared(call)
+    decision, history = _measured(call, judged, root, way)
+    key = markdown.comment_key(call.comment_key or _key(call, root))
+    decision = replace(decision, notices=(*decision.notices, *judged.notices), key=key)
     terminal.show(decision, options.console())
-    files.write_all(decision, reports, config.path, _history(setting))
+    files.write_all(decision, call.reports, call.config.path, history)
     files.job_summary(decision)
-    click.echo(f"reports: {reports}")
+    click.echo(f"reports: {call.reports}")
     return decision
 
 
-def _record(config: "Config", job: "Job", only: tuple[str, ...]) -> None:
+def _prepared(call: _Call) -> "tuple[Judged, Path, Ancestry]":
+    """Return what judges, the repository and the way to main; every fault is told before measuring."""
+    from shadow_perfgate.cli import workspace  # noqa: PLC0415 - loaded when called
+    from shadow_perfgate.errors import InputError  # noqa: PLC0415
+    from shadow_perfgate.gate.judging import judge  # noqa: PLC0415
+
+    if call.base.startswith("-"):
+        raise InputError(f"--base: got {call.base!r}, expected a commit; git would take it for an option")
+    root = workspace.repository_of(call.config.path.resolve().parent)
+    workspace.read_plans(call.config)
+    workspace.ensure_repository(root)
+    call.reports.mkdir(parents=True, exist_ok=True)
+    way = workspace.ancestry_of(call.config, root, call.job, call.base)
+    way = workspace.usable(way, root, call.config)
+    return judge(call.config, root, way.merge_base, call.rules_from), root, way
+
+
+def _measured(call: _Call, judged: "Judged", root: Path, way: "Ancestry") -> "tuple[Decision, list[Line]]":
+    from shadow_perfgate.cli import workspace  # noqa: PLC0415 - loaded when called
+    from shadow_perfgate.gate.request import gate  # noqa: PLC0415
+
+    plans = workspace.chosen(workspace.all_plans(judged, call.config), call.only)
+    before = judged.before or call.config
+    base = workspace.Base(way.merge_base, before.prepare) if way.merge_base else None
+    with workspace.measurers(judged.config, plans, root, base) as found:
+        setting = _setting(judged.config, call.job, root, way)
+        decision = gate(dict(found), setting)
+    return decision, _history(setting)
+
+
+def _key(call: _Call, root: Path) -> str:
+    """Return what tells this gate's comment from those of other jobs, configurations and workloads."""
+    from shadow_perfgate.baseline.git import within  # noqa: PLC0415 - loaded when called
+
+    place = (within(root, call.config.path) or call.config.path.name).removesuffix(".toml")
+    return "/".join([place, *([call.job.name] if call.job.name else []), *sorted(call.only)])
+
+
+def _record(config: "Config", job: "Job", only: tuple[str, ...], reports: Path) -> None:
     from shadow_perfgate.baseline.ancestry import Ancestry  # noqa: PLC0415 - loaded when called
     from shadow_perfgate.cli import workspace  # noqa: PLC0415
     from shadow_perfgate.gate.main_branch import record  # noqa: PLC0415
 
     root = workspace.repository_of(config.path.resolve().parent)
-    with workspace.measurers(config, root, "", only) as found:
+    plans = workspace.chosen(workspace.read_plans(config), only)
+    with workspace.measurers(config, plans, root) as found:
         done = record(dict(found), _setting(config, job, root, Ancestry("", ())))
     for session in done.sessions:
         click.echo(f"recorded {session.workload.name} on {config.main}: {session.id}")
     for warning in done.warnings:
         click.echo(f"warning: {warning}")
+    if done.unstored:
+        _keep(done.unstored, reports)
+    if done.refused is not None:
+        raise done.refused
+
+
+def _keep(sessions: "tuple[Session, ...]", reports: Path) -> None:
+    """Write what the store refused, so that a measurement is not lost with it."""
+    from shadow_perfgate import codec  # noqa: PLC0415 - loaded when called
+
+    folder = reports / "sessions"
+    folder.mkdir(parents=True, exist_ok=True)
+    for session in sessions:
+        (folder / f"{session.workload.name}.json").write_text(codec.dumps(session), encoding="utf-8")
+    click.echo(f"not stored, kept in {folder}: `shadow-perfgate baseline add {folder}` adds them later")
 
 
 def _setting(config: "Config", job: "Job", root: Path, way: "Ancestry") -> "Setting":
@@ -114,16 +175,6 @@ def _setting(config: "Config", job: "Job", root: Path, way: "Ancestry") -> "Sett
     )
 
 
-def _forge_base(root: Path, job: "Job") -> str:
-    """Return the base as the forge names it; a pull request's merge commit names it best."""
-    from shadow_perfgate.baseline.git import line  # noqa: PLC0415 - loaded when called
-
-    parents = line(root, "rev-list", "--parents", "-n", "1", "HEAD").split()[1:]
-    if job.provider == "github" and job.request and len(parents) == 2:
-        return parents[0]
-    return job.base
-
-
 def _history(setting: "Setting") -> "list[Line]":
     """Return main's history for the report, or none when the store cannot be read: that was said already."""
     from shadow_perfgate.baseline.history import lines  # noqa: PLC0415 - loaded when called
@@ -135,8 +186,7 @@ def _history(setting: "Setting") -> "list[Line]":
         return []
 
 
-def _comment(decision: "Decision", job: "Job", config: "Config") -> None:
-    from shadow_perfgate.report import comment, markdown  # noqa: PLC0415 - loaded when called
+def _comment(decision: "Decision", job: "Job") -> None:
+    from shadow_perfgate.report import comment  # noqa: PLC0415 - loaded when called
 
-    name = config.path.stem
-    click.echo(comment.from_environment(markdown.render(decision, name=name), name, job))
+    click.echo(comment.from_environment(decision, job))

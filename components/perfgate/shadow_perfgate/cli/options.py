@@ -37,6 +37,18 @@ def reports_option(function: F) -> F:
     )(function)
 
 
+def rules_option(function: F) -> F:
+    """Add `--rules-from`."""
+    return click.option(
+        "--rules-from",
+        type=click.Choice(("config", "base", "head")),
+        default="config",
+        show_default=True,
+        help="Whose perfgate.toml judges, the merge-base's or this checkout's; "
+        "`config`: as the merge-base's says.",
+    )(function)
+
+
 def console(*, stderr: bool = False) -> "Console":
     """Return a console as wide as the terminal, or wide enough for the tables in a log."""
     from rich.console import Console  # noqa: PLC0415 - slow to import

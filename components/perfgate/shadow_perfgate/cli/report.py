@@ -23,7 +23,7 @@ def command(
 
     from shadow_perfgate import ci, config  # noqa: PLC0415
     from shadow_perfgate.report import comment as commenting  # noqa: PLC0415
-    from shadow_perfgate.report import data, files, markdown, terminal  # noqa: PLC0415
+    from shadow_perfgate.report import data, files, terminal  # noqa: PLC0415
 
     found = data.read(decision)
     settings = config.load(config_path)
@@ -33,6 +33,5 @@ def command(
     if comment:
         job = ci.detect(os.environ)
         job = replace(job, request=request or job.request)
-        name = settings.path.stem
-        click.echo(commenting.from_environment(markdown.render(found, name=name), name, job))
+        click.echo(commenting.from_environment(found, job))
     sys.exit(found.verdict.exit_code)

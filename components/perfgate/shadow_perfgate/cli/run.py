@@ -34,8 +34,9 @@ def command(config_path: Path | None, runs: int, output: Path, only: tuple[str, 
     settings = config.load(config_path)
     root = workspace.repository_of(settings.path.resolve().parent)
     job = ci.detect(os.environ)
+    plans = workspace.chosen(workspace.read_plans(settings), only)
     output.mkdir(parents=True, exist_ok=True)
-    with workspace.measurers(settings, root, "", only) as found:
+    with workspace.measurers(settings, plans, root) as found:
         for name, measurer in found.items():
             session = replace(
                 settings.describe(measurer.candidate(runs, LogProgress())),

@@ -30,6 +30,8 @@ class Config:
     """Runs of the candidate that are compared with the stored baseline; 0 leaves that stage out."""
     missing_baseline: str = "warn"
     """`warn`, `fail` or `bootstrap`: what it means that the store has nothing to compare with."""
+    rules_from: str = "base"
+    """`base` or `head`: whose perfgate.toml judges a change; what the merge-base's says counts."""
     store: str = "folder:.perfgate"
     store_options: Mapping[str, str] = field(default_factory=dict[str, str])
     prepare: tuple[tuple[str, ...], ...] = ()
@@ -38,6 +40,12 @@ class Config:
     """Tables of `[[workload]]`, checked by `shadow_perfgate.measure.plan_input`."""
     specs: Mapping[str, MetricSpec] = field(default_factory=dict[str, MetricSpec])
     """Metrics of the user's own."""
+    added: Mapping[str, Rules] = field(default_factory=dict[str, Rules])
+    """Rules of workloads that only the change under test has, where the merge-base's file judges the rest."""
+
+    def rules_for(self, workload: str) -> Rules:
+        """Return the rules that a workload is judged by."""
+        return self.added.get(workload, self.rules)
 
     def describe(self, session: Session) -> Session:
         """Return `session` with the meaning that perfgate.toml gives to the user's own metrics."""
@@ -92,6 +100,7 @@ def parse(table: Mapping[str, object], place: Path) -> Config:
         main=file.gate.main,
         stored_runs=file.gate.stored_runs,
         missing_baseline=file.gate.missing_baseline,
+        rules_from=file.gate.rules_from,
         store=file.store.url,
         store_options=file.store.options(),
         prepare=tuple(map(tuple, file.prepare)),

@@ -50,6 +50,7 @@ class GateTable(_Table):
     min_runs: int = Field(5, ge=5, le=100)
     stored_runs: int = Field(4, ge=0, le=100)
     missing_baseline: Literal["warn", "fail", "bootstrap"] = "warn"
+    rules_from: Literal["base", "head"] = "base"
     check_output: bool = True
 
     @model_validator(mode="after")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 
-from shadow_perfgate.metrics import DEFAULT_GATED
+from shadow_perfgate.metrics import CANONICAL, DEFAULT_GATED
 from shadow_perfgate.model import Kind, MetricSpec
 
 
@@ -85,11 +85,27 @@ class Rules:
         return default_threshold(spec)
 
 
+EXACT_FLOOR = 8.0
+"""MiB for what an allocator counts itself: the same to the byte in unchanged runs; libraries' workspaces of a
+few MiB may come and go."""
+SEEN_FLOOR = 128.0
+"""MiB for what is seen from outside, where contexts, drivers and other processes take part."""
+_SEEN = frozenset({"peak_vram_process", "peak_vram_device"})
+
+
 def default_threshold(spec: MetricSpec) -> Threshold:
-    """Return what holds for a metric that perfgate.toml leaves out: 5 %; memory 1 % and 128 MiB; counts 0."""
+    """Return what holds for a metric that perfgate.toml leaves out: 5 %; memory 1 % and a floor; counts 0."""
     role = Role.GATE if spec.name in DEFAULT_GATED else Role.OBSERVE
     if spec.kind is Kind.COUNT:
         return Threshold(role, 0.01 if spec.direction == "equal" else 0.0)
+    if spec.name in _SEEN:
+        return Threshold(role, 0.01 if spec.kind is Kind.DETERMINISTIC else 0.05, SEEN_FLOOR)
     if spec.kind is Kind.DETERMINISTIC:
-        return Threshold(role, 0.01, 128.0 if spec.unit == "MiB" else 0.0)
+        return Threshold(role, 0.01, _memory_floor(spec))
     return Threshold(role, 0.05)
+
+
+def _memory_floor(spec: MetricSpec) -> float:
+    if spec.unit != "MiB":
+        return 0.0
+    return EXACT_FLOOR if spec.name in CANONICAL else SEEN_FLOOR

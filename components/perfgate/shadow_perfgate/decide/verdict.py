@@ -96,6 +96,8 @@ class WorkloadDecision:
     """Pairs after which a decision was tried."""
     base: Session | None = None
     candidate: Session | None = None
+    alpha: float | None = None
+    """False-alarm rate that the last look's tests were held to; None where more looks could have come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,8 @@ class Decision:
 
     workloads: tuple[WorkloadDecision, ...]
     notices: tuple[str, ...] = ()
+    key: str = ""
+    """Tells the comments of several gates on one merge request apart."""
 
     @property
     def verdict(self) -> Verdict:

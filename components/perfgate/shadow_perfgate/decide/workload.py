@@ -1,6 +1,6 @@
 """The decision on one workload: validity, environment, metrics, leaks, waivers, in this order."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from statistics import median
@@ -41,7 +41,47 @@ def decide_workload(
         findings=tuple(findings),
         base=base,
         candidate=candidate,
+        alpha=look.alpha if look.last else None,
     )
+
+
+def over_gate(
+    decided: Sequence[WorkloadDecision], rules_for: Callable[[str], Rules], today: date
+) -> tuple[WorkloadDecision, ...]:
+    """Return the decisions with p values adjusted over the gated metrics of all workloads of a gate.
+
+    Each workload was adjusted for its own metrics only; a merge request is blocked by any of them.
+    """
+    tested = [
+        (place, m) for place, one in enumerate(decided) for m in one.metrics if m.gated and m.p is not None
+    ]
+    adjusted = sampled.holm([m.p or 0.0 for _, m in tested])
+    found: list[dict[str, float]] = [{} for _ in decided]
+    for (place, metric), p in zip(tested, adjusted, strict=True):
+        found[place][metric.spec.name] = p
+    return tuple(
+        _adjusted(one, found[place], rules_for(one.workload), today) for place, one in enumerate(decided)
+    )
+
+
+def _adjusted(
+    decided: WorkloadDecision, p_holm: Mapping[str, float], rules: Rules, today: date
+) -> WorkloadDecision:
+    old, new, alpha = decided.base, decided.candidate, decided.alpha
+    moved = {m.spec.name for m in decided.metrics if p_holm.get(m.spec.name, m.p_holm) != m.p_holm}
+    if alpha is None or old is None or new is None or not moved:
+        return decided
+    look = Look(alpha, last=True, min_runs=rules.min_runs)
+    again = {
+        s.spec.name: sampled.decide(s, s.shift(), p_holm[s.spec.name], look)
+        for s in collect(old, new, rules)
+        if s.spec.name in moved
+    }
+    metrics = [
+        _waive_metric(again[m.spec.name], decided.workload, rules, today) if m.spec.name in again else m
+        for m in decided.metrics
+    ]
+    return replace(decided, metrics=tuple(metrics), verdict=_verdict(metrics, list(decided.findings)))
 
 
 def decide_metrics(found: list[Samples], look: Look) -> list[MetricDecision]:

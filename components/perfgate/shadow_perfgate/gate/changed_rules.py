@@ -1,37 +1,20 @@
-"""Tells when the change under test also moved the limits it is held to, which a reviewer should see."""
+"""Tells which rules a change moves: limits, waivers, ways of measuring; a reviewer should see it."""
 
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import cast
 
-from shadow_perfgate.baseline.git import line
-from shadow_perfgate.config import Config, parse
+from shadow_perfgate.config import Config
 from shadow_perfgate.decide.rules import LeakRule, Rules, Threshold, Waiver
-from shadow_perfgate.errors import PerfgateError
 from shadow_perfgate.model import MetricSpec
 from shadow_perfgate.text import percent
 
 
-def changed_rules(repository: Path, base: str, config: Config) -> list[str]:
-    """Return one notice for each limit, floor, role or waiver that differs from base's perfgate.toml."""
-    path = config.path.resolve()
-    if not base or not path.is_relative_to(repository.resolve()):
-        return []
-    text = line(repository, "show", f"{base}:{path.relative_to(repository.resolve()).as_posix()}")
-    if not text:
-        return []
-    try:
-        before = parse(tomllib.loads(text), config.path)
-    except (PerfgateError, tomllib.TOMLDecodeError):
-        return ["base's perfgate.toml could not be read, so its limits were not compared"]
+def changed_rules(before: Config, after: Config) -> list[str]:
+    """Return a line for each limit, floor, role, waiver or setting in which `after` differs."""
     return [
-        f"{change} in this change"
-        for change in (
-            *_changes(before.rules, config.rules),
-            *_settings(before, config),
-            *_workloads(before, config),
-        )
+        *_changes(before.rules, after.rules),
+        *_settings(before, after),
+        *_workloads(before, after),
     ]
 
 
@@ -43,6 +26,9 @@ def _changes(before: Rules, after: Rules) -> Iterator[str]:
     for waiver in after.waivers:
         if waiver not in before.waivers:
             yield f"waiver added: {_waived(waiver)}"
+    for waiver in before.waivers:
+        if waiver not in after.waivers:
+            yield f"waiver removed: {_waived(waiver)}"
     if before.check_output and not after.check_output:
         yield "the output check was switched off"
 
@@ -56,7 +42,7 @@ def _settings(before: Config, after: Config) -> Iterator[str]:
     for name in sorted(before.specs.keys() & after.specs.keys()):
         if before.specs[name] != after.specs[name]:
             yield f"meaning of {name} moved: {_meant(before.specs[name])} -> {_meant(after.specs[name])}"
-    for name in ("main", "missing_baseline", "stored_runs", "store", "prepare"):
+    for name in ("main", "rules_from", "missing_baseline", "stored_runs", "store", "prepare"):
         old, new = getattr(before, name), getattr(after, name)
         if old != new:
             yield f"{name} moved: {_plain(old)} -> {_plain(new)}"
@@ -79,7 +65,7 @@ def _workloads(before: Config, after: Config) -> Iterator[str]:
             yield f"workload {name!r} is no longer measured: removed"
         elif table != new[name]:
             keys = [key for key in sorted({*table, *new[name]}) if table.get(key) != new[name].get(key)]
-            yield f"workload {name!r} is measured in another way, base's code too: {', '.join(keys)} moved"
+            yield f"workload {name!r} is measured in another way: {', '.join(keys)} moved"
 
 
 def _said(threshold: Threshold | None) -> str:

@@ -1,6 +1,6 @@
 """Stage 2: pairs of base and candidate on this machine, looked at a few times, until a decision stands."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 
 from shadow_perfgate.decide.rules import Rules
@@ -9,46 +9,94 @@ from shadow_perfgate.decide.shift import cv
 from shadow_perfgate.decide.verdict import Finding, Verdict, WorkloadDecision
 from shadow_perfgate.decide.workload import decide_workload
 from shadow_perfgate.errors import EnvironmentFaultError
+from shadow_perfgate.gate.attempts import Attempts, Earlier
 from shadow_perfgate.model import Session
 from shadow_perfgate.ports import Measurer, Progress
 
 _MACHINE = frozenset({"machine", "fingerprint"})
+_MEASURED = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE})
+"""Verdicts of pairs that say something about the change."""
+
+
+@dataclass(slots=True)
+class _Pairs:
+    """The pairs of one attempt, beside those of earlier ones."""
+
+    attempts: Attempts | None
+    base: Session | None = None
+    candidate: Session | None = None
+    earlier: Earlier | None = None
+
+    def add(self, base: Session, candidate: Session) -> tuple[Session, Session]:
+        """Add newly measured pairs and return all that count."""
+        if self.base is None and self.attempts is not None:
+            self.earlier = self.attempts.earlier(candidate)
+        self.base, self.candidate = joined(self.base, base), joined(self.candidate, candidate)
+        if self.earlier is None:
+            return self.base, self.candidate
+        return self.earlier.with_new(self.base, self.candidate)
+
+    @property
+    def spent(self) -> int:
+        """Return what alpha is divided by: it halves with each retry, so all get less than twice it."""
+        return 1 if self.earlier is None else 2**self.earlier.count
+
+    def said(self, verdict: Verdict) -> tuple[Finding, ...]:
+        """Keep the attempt for a retry, and return what to say of attempts."""
+        found = [self.earlier.finding] if self.earlier is not None else []
+        if self.attempts is not None and verdict in _MEASURED and self.base and self.candidate:
+            refused = self.attempts.keep(self.base, self.candidate)
+            found += [refused] if refused is not None else []
+        return tuple(found)
 
 
 def decide_interleaved(
-    name: str, measurer: Measurer, rules: Rules, today: date, progress: Progress
+    name: str,
+    measurer: Measurer,
+    rules: Rules,
+    today: date,
+    progress: Progress,
+    attempts: Attempts | None = None,
 ) -> WorkloadDecision:
     """Measure pairs until decided; an unfit machine is tried once more, then it is the verdict."""
-    first = _try(name, measurer, rules, today, progress)
+    first = _try(name, measurer, rules, today, progress, attempts)
     unfit = first.verdict is Verdict.ENVIRONMENT and any(f.rule in _MACHINE for f in first.findings)
-    return _try(name, measurer, rules, today, progress) if unfit else first
+    return _try(name, measurer, rules, today, progress, attempts) if unfit else first
 
 
-def _try(name: str, measurer: Measurer, rules: Rules, today: date, progress: Progress) -> WorkloadDecision:
+def _try(
+    name: str,
+    measurer: Measurer,
+    rules: Rules,
+    today: date,
+    progress: Progress,
+    attempts: Attempts | None,
+) -> WorkloadDecision:
+    pairs = _Pairs(attempts)
     try:
-        return _looks(measurer, rules, today, progress)
+        decision = _looks(measurer, rules, today, progress, pairs)
     except EnvironmentFaultError as error:
         faults = tuple(Finding("machine", Verdict.ENVIRONMENT, fault) for fault in error.faults)
         return WorkloadDecision(name, Verdict.ENVIRONMENT, findings=faults, stage="interleaved")
+    return replace(decision, findings=(*decision.findings, *pairs.said(decision.verdict)))
 
 
-def _looks(measurer: Measurer, rules: Rules, today: date, progress: Progress) -> WorkloadDecision:
+def _looks(
+    measurer: Measurer, rules: Rules, today: date, progress: Progress, pairs: _Pairs
+) -> WorkloadDecision:
     looks, done = list(rules.looks), 0
     alpha = rules.alpha / max(len(rules.looks), len(rules.noisy_looks))
-    base: Session | None = None
-    candidate: Session | None = None
     while True:
         number = looks.index(done) + 1 if done else 0
         target = looks[number]
-        left, right = measurer.pairs(done, target, progress)
-        base, candidate = joined(base, left), joined(candidate, right)
+        base, candidate = pairs.add(*measurer.pairs(done, target, progress))
         last = number == len(looks) - 1
-        look = Look(alpha, last=last, min_runs=rules.min_runs)
+        look = Look(alpha / pairs.spent, last=last, min_runs=rules.min_runs)
         decision = decide_workload(base, candidate, rules, today, look)
         if last or _settled(decision):
             return replace(decision, stage="interleaved", looks=tuple(looks[: number + 1]))
         if number == 0 and _noise(decision) > rules.noisy_from:
-            looks[1:] = [pairs for pairs in rules.noisy_looks[1:] if pairs > target] or looks[1:]
+            looks[1:] = [later for later in rules.noisy_looks[1:] if later > target] or looks[1:]
         done = target
 
 

@@ -11,7 +11,9 @@ from shadow_perfgate.ci import Job
 from shadow_perfgate.config import Config
 from shadow_perfgate.decide.stored import decide_stored
 from shadow_perfgate.decide.verdict import Decision, Finding, Verdict, WorkloadDecision
+from shadow_perfgate.decide.workload import over_gate
 from shadow_perfgate.errors import EnvironmentFaultError, MeasureError, StoreError
+from shadow_perfgate.gate.attempts import Attempts
 from shadow_perfgate.gate.interleaved import decide_interleaved
 from shadow_perfgate.model import Session
 from shadow_perfgate.ports import Measurer, Progress
@@ -39,6 +41,12 @@ class Setting:
     def project(self) -> str:
         """Return the project's name in the store."""
         return self.config.project or self.job.project
+
+    def attempts(self) -> Attempts | None:
+        """Return the attempts on this commit; none where it is no merge request's job."""
+        if not (self.job.request and self.job.commit):
+            return None
+        return Attempts(self.store, self.project, self.job.request, self.job.commit, self.now)
 
     def labelled(self, session: Session) -> Session:
         """Return `session` with what is known of the project, the commit and the job."""
@@ -73,12 +81,14 @@ class Labelled:
 def gate(measurers: dict[str, Measurer], setting: Setting) -> Decision:
     """Return the decision over all workloads."""
     notices = [setting.ancestry.notice] if setting.ancestry.notice else []
-    if setting.job.attempt > 1:
+    attempts = setting.attempts()
+    again = attempts is not None and attempts.any()
+    if setting.job.attempt > 1 and not again:
         notices.append(f"attempt {setting.job.attempt}: a pass after retries says less than a first one")
-    decided = tuple(
-        _safely(name, Labelled(measurer, setting), setting) for name, measurer in measurers.items()
-    )
-    return Decision(decided, tuple(notices))
+    # Pairs that were measured before count on; the stored baseline would be a second chance without them.
+    setting = replace(setting, config=replace(setting.config, stored_runs=0)) if again else setting
+    decided = [_safely(name, Labelled(measurer, setting), setting) for name, measurer in measurers.items()]
+    return Decision(over_gate(decided, setting.config.rules_for, setting.today), tuple(notices))
 
 
 def _safely(name: str, measurer: Labelled, setting: Setting) -> WorkloadDecision:
@@ -92,15 +102,16 @@ def _safely(name: str, measurer: Labelled, setting: Setting) -> WorkloadDecision
 
 
 def _one(name: str, measurer: Labelled, setting: Setting) -> WorkloadDecision:
-    stored, notice = None, Finding("stored", None, "stored_runs is 0: not compared with the stored baseline")
+    stored, notice = None, Finding("stored", None, "not compared with the stored baseline")
     if setting.config.stored_runs:
         empty = _nothing_stored(setting) if setting.has_base else None
         stored, notice = (None, empty) if empty else _stored(measurer, setting)
     if stored is not None and (stored.verdict is Verdict.PASS or not setting.has_base):
         return _with(stored, notice)
     if setting.has_base:
-        rules = setting.config.rules
-        return _with(decide_interleaved(name, measurer, rules, setting.today, setting.progress), notice)
+        rules, attempts = setting.config.rules_for(name), setting.attempts()
+        decided = decide_interleaved(name, measurer, rules, setting.today, setting.progress, attempts)
+        return _with(decided, notice)
     return missing_baseline(name, notice.message, setting.config)
 
 
@@ -135,7 +146,8 @@ def stored_baseline(candidate: Session, setting: Setting) -> Baseline:
 def against_stored(baseline: Baseline, candidate: Session, setting: Setting) -> WorkloadDecision:
     """Compare `candidate` with stored sessions: a pass, or not decided."""
     described = [setting.config.describe(session) for session in baseline.sessions]
-    return decide_stored(described, candidate, setting.config.rules, setting.today)
+    rules = setting.config.rules_for(candidate.workload.name)
+    return decide_stored(described, candidate, rules, setting.today)
 
 
 def missing_baseline(name: str, why: str, config: Config) -> WorkloadDecision:

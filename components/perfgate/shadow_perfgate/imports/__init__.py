@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from shadow_perfgate import codec
 from shadow_perfgate.errors import InputError
 from shadow_perfgate.imports import aiperf, guidellm, llama_bench, optimum, pytest_benchmark, vllm
 from shadow_perfgate.imports.node import Node
@@ -64,7 +65,7 @@ def joined(sessions: Sequence[Session]) -> tuple[Session, ...]:
 def _documents(path: Path) -> list[Node]:
     """Return the JSON documents of a file: one, or one after another as appended results are."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = codec.bounded(path).decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"{path}: unreadable ({error.strerror}); check the path") from None
     except UnicodeDecodeError as error:

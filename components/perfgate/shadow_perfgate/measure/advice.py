@@ -23,7 +23,11 @@ def notes(plan: Plan, runs: Sequence[Run], warmups: Sequence[WarmUp]) -> tuple[s
 
 
 def _done(plan: Plan) -> list[str]:
-    modes = {"graphs": "captured CUDA graphs", "compile": "torch.compile"}
+    # Only graphs were calibrated: docs/reference/perf-gate-gpu.md.
+    modes = {
+        "graphs": "captured CUDA graphs",
+        "compile": "torch.compile, whose noise was never calibrated on a GPU: try an unchanged commit first",
+    }
     done = [modes[plan.quiet]] if plan.quiet in modes and plan.engine == "transformers" else []
     done += [f"pinned to {plan.cores} cores"] if plan.cores else []
     return [f"quietened by {' and '.join(done)}"] if done else []

@@ -1,6 +1,6 @@
 """Reads one `[[workload]]` table of the configuration into a `Plan`, and notes every fault."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, cast
 
@@ -64,6 +64,18 @@ def plan(table: Mapping[str, object], faults: Faults, where: str, folder: Path) 
         preload=preload,
         **numbers,
     )
+
+
+def plans(tables: Sequence[Mapping[str, object]], source: str, folder: Path) -> list[Plan]:
+    """Return the plans of all tables of the configuration `source`; raise `InputError` with every fault."""
+    faults = Faults(source)
+    read = [plan(table, faults, f"workload[{place}]", folder) for place, table in enumerate(tables)]
+    found = [one for one in read if one is not None]
+    names = [one.name for one in found]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        faults.add("workload", name, "each name once", "rename one")
+    faults.raise_if_any()
+    return found
 
 
 def _engine(table: Mapping[str, object], faults: Faults, where: str) -> str:

@@ -8,13 +8,15 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
-from urllib.error import HTTPError, URLError
+from http.client import HTTPException, HTTPMessage
+from typing import IO, Any
+from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from shadow_perfgate.ci import Job
-from shadow_perfgate.report.markdown import marker
+from shadow_perfgate.ci import Job, text_at
+from shadow_perfgate.decide.verdict import Decision
+from shadow_perfgate.report import markdown
 
 _PAGES = 50
 _TIMEOUT_S = 20.0
@@ -30,31 +32,55 @@ class _Forge:
     headers: Mapping[str, str]
     update: str
     """Method that changes a comment."""
+    me_url: str
+    """Tells whose the token is."""
+    bot: str = ""
+    """GitHub: who writes with an Actions job's own token."""
 
 
-def post(body: str, name: str, job: Job, environment: Mapping[str, str]) -> str:
-    """Make or update the comment of gate `name`; return what was done, or why not, in one line."""
+def post(decision: Decision, job: Job, environment: Mapping[str, str]) -> str:
+    """Make or update the comment of a gate; return what was done, or why not, in one line."""
     if not job.request:
         return "no comment: this is not a merge request"
     forge = _forge(job, environment)
     if isinstance(forge, str):
         return forge
     try:
-        return _upsert(forge, body, marker(name))
+        return _upsert(forge, markdown.comment(decision), markdown.marker(decision.key))
     except HTTPError as error:
         said = f"{error.code} {error.reason} from {urlsplit(error.url).netloc}"
         return f"no comment: {said}; {_remedy(error.code, job)}"
-    except (URLError, TimeoutError, ValueError) as error:
-        return f"no comment: {error}"
+    except (OSError, HTTPException, ValueError, LookupError, TypeError, AttributeError) as error:
+        # Whatever a proxy answers in the forge's place says nothing about the change.
+        return f"no comment: {type(error).__name__}: {error}; the report is in the job's artifacts"
 
 
 def _upsert(forge: _Forge, body: str, hidden: str) -> str:
+    me = _login(forge)
     for comment in _comments(forge):
-        if hidden in str(comment.get("body", "")):
+        # Others may quote ours, and a token may be allowed to change what others wrote.
+        first, _, _ = str(comment.get("body", "")).partition("\n")
+        if first.strip() == hidden and _author(comment) == me:
             _call(forge, forge.update, forge.one_url.format(comment["id"]), {"body": body})
             return "updated the comment on the merge request"
     _call(forge, "POST", forge.list_url, {"body": body})
     return "commented on the merge request"
+
+
+def _author(comment: Mapping[str, Any]) -> str:
+    """Return who wrote a comment, as either forge names it."""
+    return text_at(comment, "author", "username") or text_at(comment, "user", "login")
+
+
+def _login(forge: _Forge) -> str:
+    """Return the user of the token; of one that may not ask it is known that it writes as the forge's bot."""
+    if not forge.bot:
+        return str(_call(forge, "GET", forge.me_url, None)["username"])
+    try:
+        answer = _call(forge, "POST", forge.me_url, {"query": "{ viewer { login } }"})
+    except HTTPError:
+        return forge.bot
+    return text_at(answer, "data", "viewer", "login") or forge.bot
 
 
 def _comments(forge: _Forge) -> Iterator[dict[str, Any]]:
@@ -68,8 +94,18 @@ def _comments(forge: _Forge) -> Iterator[dict[str, Any]]:
 def _call(forge: _Forge, method: str, url: str, body: object) -> Any:
     data = None if body is None else json.dumps(body).encode()
     request = Request(url, data, dict(forge.headers), method=method)  # noqa: S310 - scheme checked in _forge
-    with urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310
+    with build_opener(_Stays).open(request, timeout=_TIMEOUT_S) as answer:
         return json.loads(answer.read())
+
+
+class _Stays(HTTPRedirectHandler):
+    """Follows nowhere: the token would go along."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> None:
+        """Refuse, so that the answer is told as it is."""
+        del req, fp, code, msg, headers, newurl
 
 
 def _forge(job: Job, environment: Mapping[str, str]) -> _Forge | str:
@@ -85,10 +121,15 @@ def _forge(job: Job, environment: Mapping[str, str]) -> _Forge | str:
         issue = f"{root}/repos/{job.project}/issues"
         accept = {"Accept": "application/vnd.github+json", "Authorization": f"Bearer {token}"}
         return _Forge(
-            f"{issue}/{job.request}/comments", f"{issue}/comments/{{}}", {**common, **accept}, "PATCH"
+            f"{issue}/{job.request}/comments",
+            f"{issue}/comments/{{}}",
+            {**common, **accept},
+            "PATCH",
+            f"{root.removesuffix('/v3')}/graphql",
+            "github-actions[bot]",
         )
     notes = f"{root}/projects/{quote(job.project, safe='')}/merge_requests/{job.request}/notes"
-    return _Forge(notes, f"{notes}/{{}}", {**common, "PRIVATE-TOKEN": token}, "PUT")
+    return _Forge(notes, f"{notes}/{{}}", {**common, "PRIVATE-TOKEN": token}, "PUT", f"{root}/user")
 
 
 def _root(job: Job, environment: Mapping[str, str]) -> str:
@@ -105,6 +146,6 @@ def _remedy(code: int, job: Job) -> str:
     return "give PERFGATE_GITLAB_TOKEN a project access token with scope api"
 
 
-def from_environment(body: str, name: str, job: Job) -> str:
+def from_environment(decision: Decision, job: Job) -> str:
     """Post with the process's own environment."""
-    return post(body, name, job, os.environ)
+    return post(decision, job, os.environ)

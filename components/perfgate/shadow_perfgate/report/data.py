@@ -4,6 +4,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shadow_perfgate.codec import bounded
 from shadow_perfgate.decide.verdict import Decision
 from shadow_perfgate.errors import InputError
 
@@ -26,7 +27,7 @@ def dumps(decision: Decision) -> str:
 def read(path: Path) -> Decision:
     """Read the decision that a gate wrote."""
     try:
-        return _adapter().validate_json(path.read_bytes())
+        return _adapter().validate_json(bounded(path))
     except OSError as error:
         raise InputError(f"{path}: unreadable ({error.strerror}); expected decision.json of a gate") from None
     except ValueError as error:

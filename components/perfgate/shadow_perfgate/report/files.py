@@ -33,8 +33,18 @@ def write_all(
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, render in forms.items():
-        (folder / name).write_text(render(), encoding="utf-8")
+        _replace(folder / name, render())
     return [folder / name for name in forms]
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all: what a full disk cuts short would be read as another report."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def job_summary(decision: Decision) -> None:

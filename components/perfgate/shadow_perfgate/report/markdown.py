@@ -1,5 +1,7 @@
 """The verdict as Markdown, for a job's summary and for one comment that is kept up to date."""
 
+import re
+
 from shadow_perfgate.decide.verdict import Decision, MetricDecision, Verdict, WorkloadDecision
 from shadow_perfgate.report import summary
 from shadow_perfgate.text import percent, probability, share, visible
@@ -8,15 +10,26 @@ COMMENT_LIMIT = 65_000
 """Characters; GitHub takes 65,536 in a comment."""
 
 
-def marker(name: str) -> str:
-    """Return the hidden text by which the comment of a gate is found again."""
-    return f"<!-- perfgate:{name} -->"
+def comment_key(text: str) -> str:
+    """Return `text` as it may stand in a comment's marker, which it must not end."""
+    return re.sub(r"-{2,}", "-", re.sub(r"[^\w./,-]+", "_", text))[:120] or "perfgate"
 
 
-def render(decision: Decision, *, name: str = "", limit: int = COMMENT_LIMIT) -> str:
+def marker(key: str) -> str:
+    """Return the hidden first line by which the comment of a gate is found again."""
+    return f"<!-- perfgate:{comment_key(key)} -->"
+
+
+def comment(decision: Decision) -> str:
+    """Return the report as a comment: its marker, then as much as a forge takes."""
+    return f"{marker(decision.key)}\n{render(decision, limit=COMMENT_LIMIT)}"
+
+
+def render(decision: Decision, *, limit: int = COMMENT_LIMIT) -> str:
     """Return the whole report; details that do not fit within `limit` are cut at the end."""
     icon = summary.ICONS[decision.verdict]
-    lines = [f"### perfgate: {icon} {_cell(_text(summary.headline(decision)))}", ""]
+    which = f" ({_text(decision.key)})" if decision.key not in {"", "perfgate"} else ""
+    lines = [f"### perfgate{which}: {icon} {_cell(_text(summary.headline(decision)))}", ""]
     for workload in decision.workloads:
         lines += _workload(workload)
     lines += [f"> {_text(notice)}" for notice in decision.notices]
@@ -25,7 +38,7 @@ def render(decision: Decision, *, name: str = "", limit: int = COMMENT_LIMIT) ->
         text = (
             text[: limit - 60].rsplit("\n", 1)[0] + "\n\n… cut; the whole report is in the job's artifacts.\n"
         )
-    return f"{marker(name)}\n{text}" if name else text
+    return text
 
 
 def _workload(workload: WorkloadDecision) -> list[str]:
