@@ -53,7 +53,8 @@ def test_the_component_is_a_job_of_gitlab(undecided: str, allowed: object) -> No
     assert job.name == "speed"
     assert plain["speed"]["tags"] == ["gpu", "one"]
     assert plain[plain["speed"]["extends"]]["allow_failure"] == allowed
-    assert plain["speed"]["script"][-1].startswith('shadow-perfgate gate --config "perfgate.toml"')
+    assert plain["speed"]["script"][-1].startswith('shadow-perfgate gate --config "$PERFGATE_CONFIG"')
+    assert "--rules-from config --reports" in plain["speed"]["script"][-1]
 
 
 def test_the_examples_pipeline_is_the_articles_and_the_gate() -> None:
@@ -70,7 +71,7 @@ def gate_step(tmp_path: Path, code: int, **given: str) -> tuple[int, str, str, s
     step = next(step for step in ACTION["runs"]["steps"] if step.get("id") == "gate")
     values = {name: spec["default"] for name, spec in ACTION["inputs"].items()} | given
     env = {
-        name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: values[match[1]], text)
+        name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda match: values[match[1]], text)
         for name, text in step["env"].items()
     }
     outputs = tmp_path / "outputs"
@@ -98,9 +99,50 @@ def test_the_action_ends_as_the_gate_says(tmp_path: Path, code: int, undecided: 
 
 def test_the_action_passes_its_inputs_without_a_shell_reading_them(tmp_path: Path) -> None:
     *_, arguments = gate_step(tmp_path, 0, config="a b.toml; touch x", comment="false")
-    assert arguments == "gate --config a b.toml; touch x --reports perfgate-report"
+    assert arguments == "gate --config a b.toml; touch x --reports perfgate-report --rules-from config"
     steps = ACTION["runs"]["steps"]
     assert not [step["run"] for step in steps if "${{" in step["run"]]
+
+
+def installed(tmp_path: Path, script: str, **env: str) -> str:
+    """Return what a step that installs asks Python's pip for."""
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nprintf "%s|" "$@" > "{tmp_path}/asked"\n', encoding="utf-8")
+    python.chmod(0o755)
+    argv = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+    subprocess.run(argv, env=env | {"PATH": f"{python.parent}:{os.environ['PATH']}"}, check=True)
+    asked = tmp_path / "asked"
+    return asked.read_text(encoding="utf-8") if asked.exists() else ""
+
+
+WHEEL = "shadow-perfgate[gpu] @ https://packages.example/shadow_perfgate-1.0-py3-none-any.whl#sha256=ab"
+
+
+@pytest.mark.parametrize(
+    ("package", "asked"),
+    [
+        ("", "/repo/actions/perfgate/../../components/perfgate[gpu]"),
+        (WHEEL, WHEEL),
+        ("./here[gpu]", "./here[gpu]"),
+    ],
+)
+def test_the_action_installs_its_own_commit_or_what_it_is_told(
+    tmp_path: Path, package: str, asked: str
+) -> None:
+    (step,) = [step for step in ACTION["runs"]["steps"] if step["name"] == "Install"]
+    assert step["if"] == "inputs.package != 'none'"
+    found = installed(tmp_path, step["run"], PACKAGE=package, GITHUB_ACTION_PATH="/repo/actions/perfgate")
+    assert found == f"-m|pip|install|--quiet|{asked}|"
+    assert (ROOT / "actions/perfgate/../../components/perfgate/pyproject.toml").is_file()
+
+
+@pytest.mark.parametrize("package", ["shadow-perfgate[gpu]", WHEEL, ""])
+def test_the_component_installs_what_it_is_told(tmp_path: Path, package: str) -> None:
+    job: dict[str, Any] = yaml.safe_load(rendered(package=package))["perfgate"]
+    (step,) = [line for line in job["script"] if "pip install" in line]
+    found = installed(tmp_path, step, PERFGATE_PACKAGE=job["variables"]["PERFGATE_PACKAGE"])
+    assert found == (f"-m|pip|install|--quiet|{package}|" if package else "")
 
 
 def run(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
