@@ -4,17 +4,24 @@ import hashlib
 import hmac
 import json
 import logging
+import sqlite3
 import threading
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 
 import httpx
 import pytest
-from autoscaler_site.outside import HOOK, Outside, body_of
+from autoscaler_site.outside import HOOK, KEY, Outside, body_of
+from autoscaler_site.site import site, write
 
+from shadow_autoscaler.adapters.sqlite_store import SqliteStore
 from shadow_autoscaler.core.events import JobSeen
 from shadow_autoscaler.core.faults import Failure, FailureKind
 from shadow_autoscaler.core.jobs import ForgeKind, JobFacts, JobKey, JobStatus
 from shadow_autoscaler.edge.serve import Running
+from shadow_autoscaler.runtime.tickets import ticket
 
 
 def queued(number: int = 5001) -> bytes:
@@ -188,6 +195,49 @@ def test_readiness_ends_with_the_store(
     monkeypatch.setattr(server.machine.engine.store, "inbox", lambda _limit=1: raise_full())
     answer = outside.http.get(f"{outside.url}/readyz")
     assert (answer.status_code, answer.json()["reason"]) == (503, "disk full")
+
+
+def test_readiness_says_which_rows_cannot_be_read_and_webhooks_are_taken_in(
+    tmp_path: Path, outside: Outside
+) -> None:
+    file = write(tmp_path)
+    SqliteStore(tmp_path / "autoscaler.db").close()
+    with closing(sqlite3.connect(tmp_path / "autoscaler.db")) as db, db:
+        db.execute("INSERT INTO rows VALUES ('vm', 'gpu-rtx2000-x00001', '{}')")
+    with site(file, outside):
+        outside.until(lambda: "refuses" in outside.http.get(f"{outside.url}/readyz").text)
+        answer = outside.http.get(f"{outside.url}/readyz")
+        assert answer.status_code == 503
+        assert "vm gpu-rtx2000-x00001: " in answer.json()["reason"]
+        assert "shadow-autoscaler repair" in answer.json()["reason"]
+        assert outside.http.get(f"{outside.url}/healthz").status_code == 200
+        assert outside.post(queued()).status_code == 202
+
+
+def until_refused(answers: Iterable[httpx.Response]) -> Iterator[httpx.Response]:
+    """Yield answers up to the first refusal, that one included."""
+    for answer in answers:
+        yield answer
+        if answer.status_code != 204:
+            return
+
+
+def test_a_vm_that_calls_too_often_is_told_when_to_call_again(server: Running, outside: Outside) -> None:
+    outside.guests = False
+    outside.queue(5001)
+    outside.until(outside.cloud.truth)
+    ((server_id, made),) = outside.cloud.truth().items()
+    vm = made.marks["vm"]
+    outside.until(lambda: server.machine.engine.read(lambda state: state.vms[vm].server_id))
+    headers = {"Authorization": f"Bearer {ticket(KEY, vm)}"}
+    url = f"{outside.url}/vm/v1/{vm}/status"
+    report = {"server_id": server_id, "phase": "docker", "status": "ok"}
+    calls = (outside.http.post(url, headers=headers, json=report) for _ in range(1000))
+    answers = {answer.status_code: answer for answer in until_refused(calls)}
+    assert set(answers) == {204, 429}
+    assert 1 <= int(answers[429].headers["retry-after"]) <= 2
+    assert "calls too often" in answers[429].json()["error"]
+    assert metric(outside, "vm_calls_throttled_total", call="status") >= 1
 
 
 @pytest.mark.parametrize(

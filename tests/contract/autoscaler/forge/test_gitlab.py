@@ -52,8 +52,10 @@ class TestRegistration:
             "url": gitlab.simulator.url,
             "token": gitlab.runner.token,
             "system_id": system_id_of(name),
-            "wait_timeout_s": "300",
+            "wait_timeout_s": "1800",
         }
+        for_a_job = gitlab.forge.register(P1, new_name(), JobKey(ForgeKind.GITLAB, "acme/app", 1))
+        assert for_a_job.config["wait_timeout_s"] == "315"
         assert len(gitlab.simulator.sim("GET", "/log")) == before
 
     def test_a_pool_without_a_token_or_with_one_of_the_old_kind_is_misconfigured(

@@ -8,8 +8,11 @@ import jsonschema
 import pytest
 import yaml
 
+from shadow_autoscaler.adapters import openstack
+from shadow_autoscaler.adapters.openstack import BootVolume, OpenStackSettings
 from shadow_autoscaler.core.jobs import ForgeKind
 from shadow_autoscaler.core.machines import Market
+from shadow_autoscaler.edge import adapters
 from shadow_autoscaler.edge.config import Config, ConfigError, describe, load, parse
 
 ROOT = Path(__file__).parents[4]
@@ -162,6 +165,19 @@ def test_a_template_that_nova_would_refuse_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text(yaml.safe_dump(document()))
     with pytest.raises(ConfigError, match="at most 65535"):
         load(tmp_path / "c.yaml")
+
+
+def test_what_is_made_before_the_server_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[OpenStackSettings] = []
+    monkeypatch.setattr(openstack, "OpenStackCloud", made.append)
+    section = document()["openstack"] | {"premade_port": True, "volume": {"size_gib": 40, "premade": True}}
+    own = pool(name="own", volume={"size_gib": 80})
+    adapters.cloud(parse(yaml.safe_dump(document(openstack=section, pools=[pool(), own], gitlab=None))))
+    (settings,) = made
+    assert settings.machine_of("rtx2000").premade_port
+    assert settings.machine_of("rtx2000").volume == BootVolume(40, premade=True)
+    assert settings.machine_of("own").premade_port
+    assert settings.machine_of("own").volume == BootVolume(80)
 
 
 def test_every_tiny_duration_is_told_at_once() -> None:

@@ -18,7 +18,7 @@ def repair(options: argparse.Namespace) -> int:
     """Show the rows; without `--dry-run` keep them in a file and take them out."""
     with base(options) as opened:
         store = opened.store
-        found = store.damaged() if isinstance(store, Mendable) else []
+        found: Sequence[Damaged] = store.damaged() if isinstance(store, Mendable) else ()
         file = None
         if found and not options.dry_run and isinstance(store, Mendable):
             file = _kept(opened, found)
