@@ -200,3 +200,30 @@ def test_of_two_processes_one_decides_and_the_other_takes_over(
 def role(process: Process) -> str:
     """Return what a server says that it does."""
     return str(httpx.get(f"http://127.0.0.1:{process.port}/readyz").json()["role"])
+
+
+@pytest.mark.slow
+def test_case_10_a_burst_of_256_survives_kill_9_in_the_middle(
+    start: Callable[..., Process], outside: Outside, tmp_path: Path
+) -> None:
+    process = start()
+    process.wait()
+    most = 0
+
+    def watch(server: Any) -> None:
+        nonlocal most
+        most = max(most, len(outside.cloud.truth()))
+        boot(server)
+
+    boot = outside.cloud.on_active
+    outside.cloud.on_active = watch
+    keys = [outside.queue(6000 + number, 0.02) for number in range(256)]
+    outside.until(lambda: sum(outside.done(key) for key in keys) >= 80, 300)
+    process.kill()
+    assert not outside.done(*keys)
+    start(process.port).wait()
+    outside.until(lambda: outside.done(*keys) and outside.empty(), 500)
+    assert most == 3
+    assert all(outside.github.truth()[key].conclusion == "success" for key in keys)
+    assert all(outside.github.starts[key] == 1 for key in keys)
+    assert outside.faults.calls["cloud.create"] <= 256 + 2 * most
