@@ -11,6 +11,7 @@ from localcloud.paths import cache_home, content_hash, repository
 from stack.live import engine_environment
 
 _IGNORED = shutil.ignore_patterns("__pycache__", "venv", "node_modules", "sdks", "*.egg-info", "build")
+_KEPT = 3
 
 
 def environment() -> dict[str, str]:
@@ -33,12 +34,21 @@ def _installed(language: str) -> Path:
     files = [file for part in _parts(language) for file in _files(repository() / part)]
     home = cache_home() / f"example-{language}-{content_hash(environment()['PULUMI_HOME'], *files)}"
     home.mkdir(parents=True, exist_ok=True)
+    (home / "lock").touch()
+    _forget_old(language)
     with (home / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (home / "ready").exists():
             _install(language, home)
             (home / "ready").touch()
     return home
+
+
+def _forget_old(language: str) -> None:
+    """Keep the latest few: each change of the components makes a new one of 130 (YAML) or 300 MB."""
+    homes = cache_home().glob(f"example-{language}-*/lock")
+    for lock in sorted(homes, key=lambda lock: lock.stat().st_mtime, reverse=True)[_KEPT:]:
+        shutil.rmtree(lock.parent, ignore_errors=True)
 
 
 def _parts(language: str) -> tuple[str, str]:
