@@ -41,3 +41,11 @@ def test_the_gate_keeps_its_budget(
 def test_one_value_against_one_cries_wolf(simulation: ModuleType) -> None:
     _, _, single, *_ = simulation.row(simulation.NOISES[2], 0.0, 300)
     assert single > 0.05
+
+
+@pytest.mark.parametrize(("change", "least", "most"), [(0.0, 0.0, 0.01), (0.10, 0.95, 1.0)])
+def test_six_metrics_share_the_budget(
+    simulation: ModuleType, change: float, least: float, most: float
+) -> None:
+    blocked, _ = simulation.of_several(simulation.NOISES[1], change, 6, 100)
+    assert least <= blocked <= most

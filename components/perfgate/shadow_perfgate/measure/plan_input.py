@@ -36,6 +36,17 @@ ENGINES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 """Engine to (keys of which its table needs one, all keys of its table)."""
 
 
+KINDS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
+    "config": ((dict,), "a table"),
+    "extra": ((dict,), "a table"),
+    "metrics": ((dict,), "a table"),
+    "chat": ((bool,), "true or false"),
+    "ready_s": ((int, float), "a number of seconds"),
+    "request_s": ((int, float), "a number of seconds"),
+}
+"""Option of an engine to what it must be; others are text."""
+
+
 def plan(table: Mapping[str, object], faults: Faults, where: str, folder: Path) -> Plan | None:
     """Return the plan of one table, or None after noting what is wrong; paths are relative to `folder`."""
     before = len(faults.found)
@@ -80,10 +91,10 @@ def plans(tables: Sequence[Mapping[str, object]], source: str, folder: Path) -> 
 
 def _engine(table: Mapping[str, object], faults: Faults, where: str) -> str:
     engine = table.get("engine")
-    if engine not in ENGINES:
+    if not isinstance(engine, str) or engine not in ENGINES:
         faults.add(f"{where}.engine", engine, f"one of {', '.join(ENGINES)}", "name what is measured")
         return ""
-    return str(engine)
+    return engine
 
 
 def _unknown(table: Mapping[str, object], faults: Faults, where: str, known: set[str]) -> None:
@@ -154,7 +165,24 @@ def _options(table: Mapping[str, object], engine: str, faults: Faults, where: st
                 f"{where}.{engine}", sorted(named), f"one of {', '.join(needed)}", "say what is measured"
             )
         _argv(named, faults, f"{where}.{engine}")
+        _kinds(named, faults, f"{where}.{engine}")
     return named
+
+
+def _kinds(options: Mapping[str, object], faults: Faults, where: str) -> None:
+    for key, value in options.items():
+        kinds, wanted = KINDS.get(key, ((str,), "text"))
+        if key not in {"argv", "server"} and (not isinstance(value, kinds) or _is_stray_bool(value, kinds)):
+            faults.add(f"{where}.{key}", value, wanted, "correct it")
+    names = options.get("metrics")
+    table = cast("dict[str, object]", names) if isinstance(names, dict) else {}
+    if not all(isinstance(name, str) for name in table.values()):
+        faults.add(f"{where}.metrics", table, "names as text", 'write {latency = "tpot_median"}')
+
+
+def _is_stray_bool(value: object, kinds: tuple[type, ...]) -> bool:
+    """Tell whether a truth value stands where a number should: Python counts it as one."""
+    return isinstance(value, bool) and bool not in kinds
 
 
 def _argv(options: Mapping[str, object], faults: Faults, where: str) -> None:

@@ -48,9 +48,9 @@ def _standard(name: str) -> bytes:
 def _own(path: Path, faults: Faults, where: str) -> bytes | None:
     try:
         return path.read_bytes()
-    except OSError as error:
-        known = ", ".join(STANDARD)
-        faults.add(where, str(path), f"{known} or a JSON lines file ({error.strerror})", "correct the path")
+    except (OSError, ValueError) as error:
+        known, why = ", ".join(STANDARD), error.strerror if isinstance(error, OSError) else error
+        faults.add(where, str(path), f"{known} or a JSON lines file ({why})", "correct the path")
         return None
 
 
