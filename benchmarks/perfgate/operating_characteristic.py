@@ -8,7 +8,7 @@ import argparse
 import math
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from statistics import fmean, median
 
@@ -16,7 +16,7 @@ from shadow_perfgate.decide.rules import Role, Rules, Threshold
 from shadow_perfgate.decide.sampled import Look
 from shadow_perfgate.decide.samples import Samples
 from shadow_perfgate.decide.shift import cv
-from shadow_perfgate.decide.verdict import MetricDecision, Verdict
+from shadow_perfgate.decide.verdict import MetricDecision, Verdict, worst
 from shadow_perfgate.decide.workload import decide_metrics
 from shadow_perfgate.metrics import CANONICAL
 
@@ -73,9 +73,7 @@ def gate(found: Iterator[tuple[float, float] | None]) -> tuple[Verdict, int]:
 
 def decided(kept: Pairs, look: Look) -> MetricDecision:
     """Decide on pairs as the gate does."""
-    base, candidate = (tuple(pair[side] for pair in kept) for side in (0, 1))
-    samples = Samples(METRIC, Threshold(Role.GATE, 0.05), base, candidate, paired=True, requests=1000)
-    return decide_metrics([samples], look)[0]
+    return decide_metrics([_samples(kept, METRIC.name)], look)[0]
 
 
 def single_ratio(kept: Pairs) -> bool:
@@ -112,6 +110,51 @@ NOISES = (
 )
 
 
+def of_several(noise: Noise, change: float, number: int, trials: int) -> tuple[float, float]:
+    """Return the shares blocked and undecided when one of `number` gated metrics changes."""
+    verdicts: list[Verdict] = []
+    for trial in range(trials):
+        sources = [random.Random(f"{noise}/{change}/{trial}/{place}") for place in range(number)]
+        series = [pairs(noise, change if place == 0 else 0.0, source) for place, source in enumerate(sources)]
+        verdicts.append(gate_of_several(series))
+    return verdicts.count(Verdict.FAIL) / trials, verdicts.count(Verdict.INCONCLUSIVE) / trials
+
+
+def gate_of_several(series: list[Iterator[tuple[float, float] | None]]) -> Verdict:
+    """Return the gate's verdict on several metrics, whose p values are adjusted together."""
+    measured: list[Pairs] = [[] for _ in series]
+    looks, number = list(RULES.looks), 0
+    while True:
+        for kept, found in zip(measured, series, strict=True):
+            kept += [pair for _ in range(looks[number] - len(kept)) if (pair := next(found)) is not None]
+        last = number == len(looks) - 1
+        samples = [_samples(kept, f"metric{place}") for place, kept in enumerate(measured)]
+        decisions = decide_metrics(samples, Look(RULES.alpha / 3, last=last))
+        verdict = worst(decision.verdict for decision in decisions if not decision.open)
+        if verdict is Verdict.FAIL or not any(decision.open for decision in decisions):
+            return verdict
+        noisiest = max(cv(side) for decision in decisions for side in (decision.base, decision.candidate))
+        if number == 0 and noisiest > RULES.noisy_from:
+            looks[1:] = RULES.noisy_looks[1:]
+        number += 1
+
+
+def _samples(kept: Pairs, name: str) -> Samples:
+    base, candidate = (tuple(pair[side] for pair in kept) for side in (0, 1))
+    spec = replace(METRIC, name=name)
+    return Samples(spec, Threshold(Role.GATE, 0.05), base, candidate, paired=True, requests=1000)
+
+
+def family(trials: int, write: Callable[[str], None]) -> None:
+    """Write the table of six gated metrics, as of two workloads, as Markdown."""
+    write("| noise | change of one of six metrics | blocked | undecided |")
+    write("|---|---:|---:|---:|")
+    for noise in NOISES[1:4]:
+        for change in CHANGES:
+            blocked, open_ = of_several(noise, change, 6, trials)
+            write(f"| {noise.name} | {100 * change:+.1f} % | {100 * blocked:.1f} % | {100 * open_:.1f} % |")
+
+
 def table(trials: int, write: Callable[[str], None]) -> None:
     """Write the table as Markdown."""
     write("| noise | change | blocked | undecided | one value > 105 % | median of 6 > 105 % | pairs |")
@@ -127,7 +170,9 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=2000)
-    table(parser.parse_args().trials, lambda text: print(text, flush=True))
+    parser.add_argument("--family", action="store_true", help="six gated metrics instead of one")
+    options = parser.parse_args()
+    (family if options.family else table)(options.trials, lambda text: print(text, flush=True))
 
 
 if __name__ == "__main__":
