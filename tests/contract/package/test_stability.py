@@ -29,10 +29,18 @@ def answer(call: Invocation) -> Mapping[str, Any]:
     return {"id": "7", "name": str(call.args.get("name")), "repoId": 7}
 
 
+CLOUD: dict[str, dict[str, Any]] = {
+    "UserRunner": {"id": "42", "token": "glrt-planted"},
+    "Image": {"checksum": "0" * 32, "properties": {}},
+    "Port": {"allFixedIps": ["10.20.0.7"]},
+    "FloatingIp": {"address": "203.0.113.7"},
+    "Keypair": {"publicKey": "ssh-ed25519 A", "privateKey": "planted", "fingerprint": "00:11"},
+}
+"""What the cloud and the forges compute, by resource."""
+
+
 def computed(resource: Registration) -> Mapping[str, Any]:
-    if resource.type.endswith(":UserRunner"):
-        return {"id": "42", "token": "glrt-planted"}
-    return {"checksum": "0" * 32, "properties": {}, "allFixedIps": ["10.20.0.7"]}
+    return CLOUD.get(resource.type.rpartition(":")[2], {})
 
 
 def program() -> None:
@@ -108,6 +116,19 @@ def test_each_component_is_among_what_is_kept() -> None:
         urn.rpartition("::")[0].rpartition(":")[2] for urn in kept if urn.startswith("pulumi:pulumi:Stack$")
     }
     assert {component.__name__ for component in COMPONENTS} <= shown
+
+
+def test_each_component_registers_every_output_that_it_documents() -> None:
+    recording = record(program, answer=answer, outputs=computed)
+    for component in COMPONENTS:
+        (made,) = [known for known in recording.resources if known.type.endswith(f":{component.__name__}")]
+        documented = {_camel(name) for name in component.__annotations__ if not name.startswith("_")}
+        assert set(recording.component_outputs[made.urn]) == documented, component.__name__
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
 
 
 def test_the_reference_page_is_up_to_date() -> None:

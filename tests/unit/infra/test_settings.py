@@ -206,6 +206,17 @@ def test_the_stacks_that_come_with_the_project_are_usable(file: str) -> None:
     assert all(any(fnmatch(f"{pool.name}-01", name) for name in allowed) for pool in found.pools)
 
 
+def test_the_projects_schema_asks_for_what_is_required_and_has_the_same_defaults() -> None:
+    schema = yaml.safe_load((ROOT / "Pulumi.yaml").read_text(encoding="utf-8"))["config"]
+    declared = {key.removeprefix(f"{settings.NAMESPACE}:"): option for key, option in schema.items()}
+    fields = {str(field.alias): field for field in settings.Settings.model_fields.values()}
+    required = {key for key, field in fields.items() if field.is_required()}
+    assert {key for key, option in declared.items() if "default" not in option} == required - {"cloud"}
+    for key, option in declared.items():
+        if not fields[key].is_required():
+            assert option["default"] == fields[key].default
+
+
 def test_true_is_no_number() -> None:
     text = fault(pools=[{**GOOD["pools"][0], "count": True, "volume": {"size": True}}])
     for key in ("pools[0].count", "pools[0].volume.size"):
