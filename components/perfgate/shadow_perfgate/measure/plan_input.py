@@ -172,7 +172,7 @@ def _options(table: Mapping[str, object], engine: str, faults: Faults, where: st
 def _kinds(options: Mapping[str, object], faults: Faults, where: str) -> None:
     for key, value in options.items():
         kinds, wanted = KINDS.get(key, ((str,), "text"))
-        if key not in {"argv", "server"} and (not isinstance(value, kinds) or _is_stray_bool(value, kinds)):
+        if key not in {"argv", "server"} and not _is_one_of(value, kinds):
             faults.add(f"{where}.{key}", value, wanted, "correct it")
     names = options.get("metrics")
     table = cast("dict[str, object]", names) if isinstance(names, dict) else {}
@@ -180,9 +180,9 @@ def _kinds(options: Mapping[str, object], faults: Faults, where: str) -> None:
         faults.add(f"{where}.metrics", table, "names as text", 'write {latency = "tpot_median"}')
 
 
-def _is_stray_bool(value: object, kinds: tuple[type, ...]) -> bool:
-    """Tell whether a truth value stands where a number should: Python counts it as one."""
-    return isinstance(value, bool) and bool not in kinds
+def _is_one_of(value: object, kinds: tuple[type, ...]) -> bool:
+    """Tell whether `value` is of one of the kinds; a truth value is no number, though Python counts it so."""
+    return isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
 
 
 def _argv(options: Mapping[str, object], faults: Faults, where: str) -> None:
