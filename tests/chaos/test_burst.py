@@ -1,4 +1,4 @@
-"""Case 10 of the autoscaler's input cases: 256 jobs at once, three VMs, a rate limit, a kill in the middle."""
+"""Case 10 of the autoscaler's input cases: 256 jobs at once, three VMs, a rate limit, a kill."""
 
 import logging
 import random
@@ -117,4 +117,3 @@ def test_case_10_every_job_of_a_burst_is_served_across_a_kill_and_a_rate_limit()
     assert result.figures["servers"] <= JOBS + MOST
     assert max(sim.ages) < UNUSED_S
     assert not github.registrations()
-

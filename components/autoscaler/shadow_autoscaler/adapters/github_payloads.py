@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from shadow_autoscaler.adapters.moments import seconds
 from shadow_autoscaler.core.jobs import ForgeKind, JobFacts, JobKey, JobStatus
 
 Number = Annotated[int, Field(ge=0, lt=2**63)]
@@ -64,9 +65,9 @@ class RunJob(_Part):
             name=self.name,
             labels=self.labels,
             run_id=self.run_id,
-            queued_at=_seconds(queued) or 0.0,
-            started_at=_seconds(self.started_at) if begun else None,
-            finished_at=_seconds(self.completed_at) if ended else None,
+            queued_at=seconds(queued) or 0.0,
+            started_at=seconds(self.started_at) if begun else None,
+            finished_at=seconds(self.completed_at) if ended else None,
             conclusion=self.conclusion or "",
             runner_id=self.runner_id if begun else None,
             runner_name=(self.runner_name or "") if begun else "",
@@ -92,7 +93,3 @@ class Run(_Part):
         """Whether the code comes from another repository; one that is gone counts as another."""
         ours = self.repository.full_name.casefold()
         return self.head_repository is None or self.head_repository.full_name.casefold() != ours
-
-
-def _seconds(moment: AwareDatetime | None) -> float | None:
-    return None if moment is None else moment.timestamp()

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
+from shadow_autoscaler.adapters.moments import seconds
 from shadow_autoscaler.core.jobs import ForgeKind, JobFacts, JobKey, JobStatus
 
 Number = Annotated[int, Field(ge=0, lt=2**63)]
@@ -101,8 +102,8 @@ class Job(_Part):
             labels=self.tag_list,
             run_id=self.pipeline.id,
             queued_at=queued_at,
-            started_at=_seconds(self.started_at),
-            finished_at=_seconds(self.finished_at),
+            started_at=seconds(self.started_at),
+            finished_at=seconds(self.finished_at),
             conclusion=self.status if self.status in DONE else "",
             failure_reason=self.failure_reason or "",
             runner_id=self.runner.id if self.runner else None,
@@ -139,8 +140,8 @@ class HookJob(_Part):
             labels=(),
             run_id=self.pipeline_id,
             queued_at=_queued_at(created, started, self.build_queued_duration, None),
-            started_at=_seconds(started),
-            finished_at=_seconds(self.build_finished_at),
+            started_at=seconds(started),
+            finished_at=seconds(self.build_finished_at),
             conclusion=self.build_status if self.build_status in DONE else "",
             failure_reason=(self.build_failure_reason or "") if failed else "",
             runner_id=self.runner.id if self.runner else None,
@@ -207,11 +208,7 @@ class HookPipeline(_Part):
 def _queued_at(
     created: datetime | None, started: datetime | None, waited_s: float | None, now: float | None
 ) -> float:
-    end = _seconds(started) or now
+    end = seconds(started) or now
     if waited_s is not None and end is not None and 0.0 <= waited_s <= _LONGEST_WAIT_S:
         return end - waited_s
-    return _seconds(created) or end or 0.0
-
-
-def _seconds(moment: datetime | None) -> float | None:
-    return None if moment is None else moment.timestamp()
+    return seconds(created) or end or 0.0

@@ -28,7 +28,7 @@ def build(base: Base, service: Service, intake: Intake, metrics: Metrics) -> Sta
     metrics.registry.register(StateCollector(service, intake.waiting))
     hooks = Hooks(config, Gate(config, base.secrets), intake, metrics)
     vms = Vms(callbacks, intake, metrics)
-    health = Health(service, metrics, base.secrets, config.metrics_token)
+    health = Health(service, intake, metrics, base.secrets, config.metrics_token)
     return Starlette(
         routes=[
             Route("/webhook/github", hooks.endpoint("github"), methods=["POST"]),

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from shadow_autoscaler.core.faults import PortError
+from shadow_autoscaler.edge.intake import Intake
 from shadow_autoscaler.edge.metrics import Metrics
 from shadow_autoscaler.ports import Secrets
 from shadow_autoscaler.runtime.service import Service
@@ -29,13 +30,15 @@ def matches(secrets: Secrets, name: str, given: str) -> bool:
 class Health:
     """Tells machines how the server is."""
 
-    def __init__(self, service: Service, metrics: Metrics, secrets: Secrets, token: str | None) -> None:
-        self._service, self._metrics = service, metrics
+    def __init__(
+        self, service: Service, intake: Intake, metrics: Metrics, secrets: Secrets, token: str | None
+    ) -> None:
+        self._service, self._intake, self._metrics = service, intake, metrics
         self._secrets, self._metrics_token = secrets, token
 
     async def alive(self, _request: Request) -> Response:
         """Say that the process lives, unless one of its loops has died."""
-        dead = self._service.dead_loops()
+        dead = self._service.dead_loops() + ["intake"] * self._intake.dead
         if dead:
             return JSONResponse({"status": "dead", "loops": dead}, 500)
         return JSONResponse({"status": "alive"})
