@@ -90,7 +90,7 @@ def _follow(console: Console, world: World, began: float, known: set[str]) -> di
 
 
 def _over(jobs: list[dict[str, Any]], machines: list[dict[str, Any]]) -> bool:
-    """Whether nothing more will come unless a machine was reclaimed: all three jobs ended, no machine left."""
+    """Whether nothing more comes if no machine was reclaimed: all three jobs ended, no machine left."""
     ended = [job["status"] == "done" for job in jobs]
     return len(ended) >= 3 and all(ended) and all(vm["phase"] == "gone" for vm in machines)
 
