@@ -1,4 +1,4 @@
-"""What VMs cost, by job, pool, day and month (UTC), and what the same work would have cost on-demand.
+"""What a VM costs, by day and month (UTC), and what the same work would have cost on-demand.
 
 A VM is billed per minute begun, from the moment when the cloud took the create call until it is gone,
 whatever its state: a stopped server costs as much as a running one. The comparison takes the same minutes at
@@ -7,10 +7,9 @@ the pool's on-demand price, without VMs lost to reclaims: their work would not h
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from shadow_autoscaler.core.jobs import JobKey
 from shadow_autoscaler.core.machines import Cause, Market, Vm
 from shadow_autoscaler.core.pools import Deployment
 
@@ -48,18 +47,6 @@ class Bill:
         return self.on_demand_eur - self.eur
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """Bills by what they are for."""
-
-    total: Bill = field(default_factory=Bill)
-    by_job: Mapping[JobKey, Bill] = field(default_factory=dict[JobKey, Bill])
-    """Jobs that had a VM; failed and warm VMs are in pool and day only."""
-    by_pool: Mapping[str, Bill] = field(default_factory=dict[str, Bill])
-    by_day: Mapping[str, Bill] = field(default_factory=dict[str, Bill])
-    """By day, such as 2026-11-30; a VM over midnight is in both, its minutes where they fell."""
-
-
 def shares(vm: Vm, deployment: Deployment, now: float) -> Iterable[tuple[str, Bill]]:
     """Yield the days on which a VM cost something, and each one's part of its bill."""
     minutes = billed_minutes(vm, now)
@@ -75,22 +62,6 @@ def booked(months: Mapping[str, Bill], vm: Vm, deployment: Deployment, now: floa
     for day, bill in shares(vm, deployment, now):
         sums[day[:7]] = sums.get(day[:7], Bill()) + bill
     return dict(sorted(sums.items())[-KEPT_MONTHS:])
-
-
-def ledger(vms: Iterable[Vm], deployment: Deployment, now: float) -> Ledger:
-    """Add up what the VMs have cost so far."""
-    total, by_job, by_pool, by_day = Bill(), dict[JobKey, Bill](), dict[str, Bill](), dict[str, Bill]()
-    for vm in vms:
-        bill = bill_of(vm, deployment, now)
-        if not bill.vms:
-            continue
-        total += bill
-        by_pool[vm.pool] = by_pool.get(vm.pool, Bill()) + bill
-        if vm.job is not None and vm.busy_at is not None:
-            by_job[vm.job] = by_job.get(vm.job, Bill()) + bill
-        for day, part in shares(vm, deployment, now):
-            by_day[day] = by_day.get(day, Bill()) + part
-    return Ledger(total, by_job, by_pool, by_day)
 
 
 def billed_minutes(vm: Vm, now: float) -> int:

@@ -8,12 +8,12 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from shadow_autoscaler.core.accounts import Accounts
 from shadow_autoscaler.core.events import Event, LeftoverRemoved, ReclaimNoticed
 from shadow_autoscaler.core.jobs import Job, JobStatus
 from shadow_autoscaler.core.ledger import billed_minutes
 from shadow_autoscaler.core.machines import Cause, Phase, Vm
 from shadow_autoscaler.core.state import Decision, State
-from shadow_autoscaler.edge.page.money import Money
 from shadow_autoscaler.ports import LeaseLostError
 from shadow_autoscaler.runtime.service import Service
 
@@ -148,14 +148,14 @@ class StateCollector(Collector):
                 blocked.add_metric([pool.name, "held"], int(known.held_until > now))
                 blocked.add_metric([pool.name, "drained"], int(known.drained))
         yield from (maximum, blocked)
-        yield from _money(Money.of(state, self._service.engine.deployment, now))
+        yield from _money(Accounts.of(state, self._service.engine.deployment, now))
 
 
-def _money(money: Money) -> Iterator[Metric]:
+def _money(accounts: Accounts) -> Iterator[Metric]:
     spent = _labelled("month_eur", "EUR of this month (UTC)", "pool")
     saved = _labelled("month_saved_eur", "EUR of this month saved against on-demand", "pool")
-    for (month, pool), bill in money.months.items():
-        if month == money.month:
+    for (month, pool), bill in accounts.months.items():
+        if month == accounts.month:
             spent.add_metric([pool], bill.eur)
             saved.add_metric([pool], bill.saved_eur)
     yield from (spent, saved)

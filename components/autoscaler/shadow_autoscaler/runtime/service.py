@@ -10,7 +10,7 @@ from shadow_autoscaler.core.jobs import ForgeKind
 from shadow_autoscaler.core.machines import Vm
 from shadow_autoscaler.ports import Cloud, Forge, Outgoing
 from shadow_autoscaler.runtime.cloud_hands import CloudHands
-from shadow_autoscaler.runtime.engine import Engine
+from shadow_autoscaler.runtime.engine import DecideError, Engine
 from shadow_autoscaler.runtime.forge_hands import ForgeHands
 from shadow_autoscaler.runtime.handover import Handover
 from shadow_autoscaler.runtime.hands import Hands
@@ -70,6 +70,7 @@ class Service:
         self.lease = Lease(engine, owner, self._taken, self._lost, lease_s)
         self.reads = self._reads()
         self._stopping = threading.Event()
+        self._tick_fault = ""
         self._inbox_loop = Loop("inbox", self._inbox_turn)
         self._read_loops = [Loop(read.name, read.step) for read in self.reads]
         self._worker_loops = [
@@ -105,6 +106,11 @@ class Service:
         """Return the names of loops that have ended though nobody stopped them."""
         return [loop.name for loop in self._loops if loop.dead]
 
+    @property
+    def fault(self) -> str:
+        """Why this process does not decide, or not as it should; empty when it does."""
+        return self.lease.fault or self._tick_fault
+
     def wake_inbox(self) -> None:
         """Say that something was written to the inbox."""
         self._inbox_loop.wake()
@@ -130,7 +136,12 @@ class Service:
 
     def _tick(self) -> float:
         if self.engine.active:
-            self.engine.handle(Tick())
+            try:
+                self.engine.handle(Tick())
+            except DecideError as error:
+                self._tick_fault = f"the core fails on this state, so that nothing is done in time: {error}"
+                raise
+        self._tick_fault = ""
         return self.world.pace.tick
 
     def _inbox_turn(self) -> float:

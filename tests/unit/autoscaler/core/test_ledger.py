@@ -5,11 +5,15 @@ from datetime import UTC, datetime
 
 import pytest
 from unit.autoscaler.core.samples import ON_DEMAND, P1, SPOT
+from unit.autoscaler.core.world import World
 
+from shadow_autoscaler.core import events as ev
+from shadow_autoscaler.core.accounts import Accounts
 from shadow_autoscaler.core.jobs import ForgeKind, JobKey
-from shadow_autoscaler.core.ledger import bill_of, billed_minutes, ledger
+from shadow_autoscaler.core.ledger import KEPT_MONTHS, Bill, bill_of, billed_minutes, booked
 from shadow_autoscaler.core.machines import Cause, Market, Phase, Vm
 from shadow_autoscaler.core.pools import Deployment
+from shadow_autoscaler.core.state import PoolState, State
 
 T = datetime(2026, 11, 30, 12, 0, tzinfo=UTC).timestamp()
 KEY = JobKey(ForgeKind.GITHUB, "acme/app", 1)
@@ -66,16 +70,53 @@ def test_on_demand_saves_nothing() -> None:
     assert bill_of(vm, DEPLOYMENT, T).saved_eur == 0
 
 
-def test_sums_by_job_pool_and_day() -> None:
+def test_sums_by_job_pool_day_and_month() -> None:
     late = datetime(2026, 11, 30, 23, 30, tzinfo=UTC).timestamp()
     night = replace(VM, name="b", job=None, created_at=late, busy_at=None, deleted_at=late + 3600)
-    book = ledger([VM, night, replace(VM, name="c", created_at=None)], DEPLOYMENT, late + 7200)
-    assert book.total.vms == 2
-    assert book.total.eur == pytest.approx(0.6)
-    assert book.by_job == {KEY: bill_of(VM, DEPLOYMENT, T + 7200)}
-    assert book.by_pool["p1"].minutes == 120
-    assert book.by_day["2026-11-30"].minutes == pytest.approx(90)
-    assert book.by_day["2026-12-01"].minutes == pytest.approx(30)
+    state = State(vms={vm.name: vm for vm in (VM, night, replace(VM, name="c", created_at=None))})
+    for vm in (VM, night):
+        pool = state.pools.get("p1", PoolState("p1"))
+        state.pools["p1"] = replace(pool, months=booked(pool.months, vm, DEPLOYMENT, late + 3600))
+    book = Accounts.of(state, DEPLOYMENT, late + 7200)
+    assert book.jobs == {KEY: bill_of(VM, DEPLOYMENT, T + 7200)}
+    assert book.today["p1"].minutes == pytest.approx(30)
+    assert book.month == "2026-12"
+    assert book.this_month("p1").minutes == pytest.approx(30)
+    assert book.months["2026-11", "p1"].minutes == pytest.approx(90)
+    assert book.months["2026-11", "p1"].eur == pytest.approx(0.45)
+    assert book.this_month("other").eur == 0
+
+
+def test_a_vm_that_is_up_is_in_the_months_and_one_that_is_gone_is_not_in_them_twice() -> None:
+    up = replace(VM, phase=Phase.BUSY, deleted_at=None)
+    state = State(vms={up.name: up})
+    assert Accounts.of(state, DEPLOYMENT, T + 3600).this_month("p1").eur == pytest.approx(0.3)
+    state = State(
+        vms={VM.name: VM}, pools={"p1": PoolState("p1", months=booked({}, VM, DEPLOYMENT, T + 3600))}
+    )
+    assert Accounts.of(state, DEPLOYMENT, T + 9999).this_month("p1").eur == pytest.approx(0.3)
+
+
+def test_a_year_of_months_is_kept() -> None:
+    months = {f"2025-{number:02}": Bill(1) for number in range(1, 13)} | {"2026-01": Bill(1)}
+    kept = booked(months, VM, DEPLOYMENT, T)
+    assert next(iter(kept)) == "2025-02"
+    assert list(kept)[-1] == "2026-11"
+    assert len(kept) == KEPT_MONTHS
+
+
+def test_what_a_vm_cost_is_booked_when_it_is_gone() -> None:
+    world = World()
+    key = world.queued()
+    vm = world.serve(key)
+    world.wait(600.0)
+    world.finish(key)
+    world.tell(key)
+    world.run()
+    (bill,) = world.state.pools[vm.pool].months.values()
+    assert (bill.vms, bill.minutes) == (1, 10)
+    world.handle(ev.Drained(vm.pool, on=False))
+    assert list(world.state.pools[vm.pool].months.values()) == [bill]
 
 
 def test_a_vm_of_a_removed_pool_is_billed_at_its_own_price() -> None:

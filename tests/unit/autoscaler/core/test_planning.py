@@ -294,3 +294,15 @@ def test_an_old_tombstone_is_forgotten_and_a_younger_one_is_not() -> None:
     assert not world.state.jobs
     assert not world.state.vms
     assert not world.state.index.runs
+
+
+def test_a_vm_whose_create_call_got_lost_makes_room_for_another() -> None:
+    world = World()
+    key = world.queued()
+    lost = world.vm_for(key)
+    world.pending.clear()
+    world.wait(P1.boot_timeout_s + 3500.0)
+    assert world.state.jobs[key].vm == lost.name
+    world.wait(200.0)
+    assert world.state.vms[lost.name].phase is Phase.GONE
+    assert world.state.jobs[key].vm not in {"", lost.name}

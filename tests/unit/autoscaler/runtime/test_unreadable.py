@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from shadow_autoscaler.core.faults import Failure, FailureKind, PortError
+from shadow_autoscaler.runtime.engine import DecideError
 
 BROKEN = Failure(FailureKind.CONFIG, "store x: 1 row(s) cannot be read: vm gpu-1: market")
 
@@ -48,3 +49,17 @@ def test_trouble_that_passes_is_no_such_fault(rig: Any) -> None:
     with pytest.raises(PortError):
         rig.service.lease.step()
     assert rig.service.lease.fault == ""
+
+
+def test_a_state_on_which_the_core_fails_is_told_until_it_no_longer_does(
+    rig: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig.settle()
+    monkeypatch.setattr(rig.service.engine, "_decide", lambda *_: 1 / 0)
+    with pytest.raises(DecideError):
+        rig.service._tick()
+    assert "the core fails on this state" in rig.service.fault
+    assert "ZeroDivisionError" in rig.service.fault
+    monkeypatch.undo()
+    rig.service._tick()
+    assert rig.service.fault == ""

@@ -5,6 +5,7 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from shadow_autoscaler.core.accounts import Accounts
 from shadow_autoscaler.core.jobs import Job, JobStatus
 from shadow_autoscaler.core.state import State
 from shadow_autoscaler.core.why import why as explain
@@ -12,7 +13,6 @@ from shadow_autoscaler.edge.cli.codes import CommandError, Exit
 from shadow_autoscaler.edge.cli.opening import base, emit, state
 from shadow_autoscaler.edge.page import words
 from shadow_autoscaler.edge.page.facts import Facts, gather, job_facts
-from shadow_autoscaler.edge.page.money import Money
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -59,7 +59,7 @@ def why(options: argparse.Namespace) -> int:
         lines = opened.store.audit(str(job.key), 20)
     text = explain(known, job.key, now, deployment)
     if options.json:
-        facts = job_facts(known, job, deployment, now, Money.of(known, deployment, now))
+        facts = job_facts(known, job, deployment, now, Accounts.of(known, deployment, now))
         document = {**asdict(facts), "why": text}
         emit({**document, "audit": [asdict(line) for line in lines]})
         return Exit.OK

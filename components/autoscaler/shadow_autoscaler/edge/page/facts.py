@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+from shadow_autoscaler.core.accounts import Accounts
 from shadow_autoscaler.core.blockers import pool_block
 from shadow_autoscaler.core.draft import Draft
 from shadow_autoscaler.core.jobs import Job, JobStatus, Reclaim
@@ -13,7 +14,6 @@ from shadow_autoscaler.core.machines import Market, Phase, Vm
 from shadow_autoscaler.core.pools import Deployment, Pool
 from shadow_autoscaler.core.state import State
 from shadow_autoscaler.core.why import why
-from shadow_autoscaler.edge.page.money import Money, MonthFacts
 from shadow_autoscaler.ports import AuditLine
 
 ON_ITS_WAY = "a VM is on its way"
@@ -117,6 +117,23 @@ class VmFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class MonthFacts:
+    """One pool in one month."""
+
+    month: str
+    """Such as 2026-11; UTC."""
+    pool: str
+    vms: int
+    """VMs; one that lived over the end of a month is in both."""
+    minutes: float
+    lost_minutes: float
+    """Work that reclaims threw away."""
+    eur: float
+    saved: float
+    """Against the same work on-demand; negative where spot came out dearer."""
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     """Sums over everything."""
 
@@ -167,22 +184,24 @@ def gather(
     state: State, deployment: Deployment, now: float, audit: Sequence[AuditLine] = (), role: str = "decides"
 ) -> Facts:
     """Return the facts of a state."""
-    money = Money.of(state, deployment, now)
+    accounts = Accounts.of(state, deployment, now)
     return Facts(
         deployment=deployment.deployment_id,
         at=now,
         role=role,
-        totals=_totals(state, deployment, now, money),
+        totals=_totals(state, deployment, now, accounts),
         alarms=list(_alarms(state, audit)),
-        pools=[_pool(state, pool, deployment, now, money) for pool in deployment.pools],
-        jobs=list(_jobs(state, deployment, now, money)),
+        pools=[_pool(state, pool, deployment, now, accounts) for pool in deployment.pools],
+        jobs=list(_jobs(state, deployment, now, accounts)),
         vms=list(_vms(state, deployment, now)),
-        months=money.facts(),
+        months=list(_months(accounts)),
         activity=list(audit),
     )
 
 
-def job_facts(state: State, job: Job, deployment: Deployment, now: float, money: Money) -> JobFactsShown:
+def job_facts(
+    state: State, job: Job, deployment: Deployment, now: float, accounts: Accounts
+) -> JobFactsShown:
     """Return the facts of one job."""
     facts = job.facts
     waits = job.status is not JobStatus.RUNNING
@@ -202,7 +221,7 @@ def job_facts(state: State, job: Job, deployment: Deployment, now: float, money:
         finished_at=facts.finished_at or job.ended_at,
         conclusion=facts.conclusion,
         reclaims=job.reclaims,
-        eur=money.jobs.get(job.key, Bill()).eur,
+        eur=accounts.jobs.get(job.key, Bill()).eur,
         why=why(state, job.key, now, deployment) if waits else "",
     )
 
@@ -228,11 +247,11 @@ def _vm_facts(vm: Vm, deployment: Deployment, now: float) -> VmFacts:
     )
 
 
-def _totals(state: State, deployment: Deployment, now: float, money: Money) -> Totals:
+def _totals(state: State, deployment: Deployment, now: float, accounts: Accounts) -> Totals:
     waiting = [job for job in state.jobs.values() if job.status is JobStatus.QUEUED and job.pool]
     live = [vm for vm in state.vms.values() if vm.live]
-    today = sum(money.today.values(), Bill())
-    month = sum((bill for (month, _), bill in money.months.items() if month == money.month), Bill())
+    today = sum(accounts.today.values(), Bill())
+    month = sum((bill for (month, _), bill in accounts.months.items() if month == accounts.month), Bill())
     return Totals(
         waiting=len(waiting),
         longest_wait_s=max((now - job.facts.queued_at for job in waiting), default=0.0),
@@ -248,15 +267,23 @@ def _totals(state: State, deployment: Deployment, now: float, money: Money) -> T
     )
 
 
+def _months(accounts: Accounts) -> Iterator[MonthFacts]:
+    """Yield every month and pool, the newest month first."""
+    ordered = sorted(accounts.months.items(), key=lambda item: item[0][1])
+    ordered.sort(key=lambda item: item[0][0], reverse=True)
+    for (month, pool), bill in ordered:
+        yield MonthFacts(month, pool, bill.vms, bill.minutes, bill.lost_minutes, bill.eur, bill.saved_eur)
+
+
 def _alarms(state: State, audit: Sequence[AuditLine]) -> Iterator[Mapping[str, object]]:
     texts = {line.subject: line.text for line in reversed(audit)}
     for subject, since in sorted(state.alarms.items(), key=lambda item: -item[1]):
         yield {"subject": subject, "since": since, "text": texts.get(subject, "")}
 
 
-def _pool(state: State, pool: Pool, deployment: Deployment, now: float, money: Money) -> PoolFacts:
+def _pool(state: State, pool: Pool, deployment: Deployment, now: float, accounts: Accounts) -> PoolFacts:
     live = [vm for vm in state.vms.values() if vm.pool == pool.name and vm.live]
-    today, month = money.today.get(pool.name, Bill()), money.this_month(pool.name)
+    today, month = accounts.today.get(pool.name, Bill()), accounts.this_month(pool.name)
     return PoolFacts(
         name=pool.name,
         forge=pool.forge.value,
@@ -287,14 +314,14 @@ def _ladder(state: State, pool: Pool, live: Sequence[Vm], now: float) -> Iterato
         )
 
 
-def _jobs(state: State, deployment: Deployment, now: float, money: Money) -> Iterator[JobFactsShown]:
+def _jobs(state: State, deployment: Deployment, now: float, accounts: Accounts) -> Iterator[JobFactsShown]:
     open_jobs = [job for job in state.jobs.values() if job.status is not JobStatus.DONE]
     # Waiting ones first, oldest first: they are what somebody asks about.
     open_jobs.sort(key=lambda job: (job.status is JobStatus.RUNNING, not job.pool, job.facts.queued_at))
     done = [job for job in state.jobs.values() if job.status is JobStatus.DONE and job.pool]
     done.sort(key=lambda job: -(job.ended_at or 0.0))
     for job in (*open_jobs[:JOBS], *done[:RECENT]):
-        yield job_facts(state, job, deployment, now, money)
+        yield job_facts(state, job, deployment, now, accounts)
 
 
 def _vms(state: State, deployment: Deployment, now: float) -> Iterator[VmFacts]:

@@ -49,7 +49,7 @@ class Health:
             await run_in_threadpool(self._service.engine.store.inbox, 1)
         except PortError as error:
             return JSONResponse({"status": "not ready", "reason": error.failure.text}, 503)
-        if fault := self._service.lease.fault:
+        if fault := self._service.fault:
             return JSONResponse({"status": "not ready", "role": "refuses", "reason": fault}, 503)
         role = "decides" if self._service.engine.active else "standby"
         return JSONResponse({"status": "ready", "role": role})

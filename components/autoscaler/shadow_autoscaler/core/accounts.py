@@ -1,4 +1,4 @@
-"""What was spent: today and by month, by pool and job."""
+"""What was spent: by job, by pool, today and in each month (UTC)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,24 +11,7 @@ from shadow_autoscaler.core.state import State
 
 
 @dataclass(frozen=True, slots=True)
-class MonthFacts:
-    """One pool in one month."""
-
-    month: str
-    """Such as 2026-11; UTC."""
-    pool: str
-    vms: int
-    """VMs; one that lived over the end of a month is in both."""
-    minutes: float
-    lost_minutes: float
-    """Work that reclaims threw away."""
-    eur: float
-    saved: float
-    """Against the same work on-demand; negative where spot came out dearer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Money:
+class Accounts:
     """Sums over the VMs that the state knows, and over those that it has forgotten, by month."""
 
     today: Mapping[str, Bill]
@@ -41,7 +24,7 @@ class Money:
     """This month."""
 
     @classmethod
-    def of(cls, state: State, deployment: Deployment, now: float) -> "Money":
+    def of(cls, state: State, deployment: Deployment, now: float) -> "Accounts":
         """Add up."""
         day = f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}"
         today, jobs = dict[str, Bill](), dict[JobKey, Bill]()
@@ -60,12 +43,3 @@ class Money:
     def this_month(self, pool: str) -> Bill:
         """Return a pool's bill of this month."""
         return self.months.get((self.month, pool), Bill())
-
-    def facts(self) -> list[MonthFacts]:
-        """Return every month and pool, the newest month first."""
-        ordered = sorted(self.months.items(), key=lambda item: item[0][1])
-        ordered.sort(key=lambda item: item[0][0], reverse=True)
-        return [
-            MonthFacts(m, pool, bill.vms, bill.minutes, bill.lost_minutes, bill.eur, bill.saved_eur)
-            for (m, pool), bill in ordered
-        ]
