@@ -48,6 +48,17 @@ def test_the_pipeline_blocks_on_regressions_and_keeps_reports(gate: Any, reposit
     assert step["env"] == {"GITHUB_TOKEN": "${{ github.token }}"}
 
 
+def test_the_pipeline_installs_what_it_is_told(gate: Any, repository: Path) -> None:
+    wheel = "shadow-perfgate[gpu] @ https://packages.example/shadow_perfgate-1.whl#sha256=ab"
+    assert gate("init", "--package", wheel).code == 0
+    job = yaml.safe_load((repository / ".gitlab/perfgate.yml").read_text())["perfgate"]
+    assert f'pip install "{wheel}"' in job["script"]
+    result = gate("init", "--forge", "github", "--package", 'x"; rm -rf /')
+    assert result.code == 2
+    assert "--package: got" in result.output
+    assert not (repository / ".github").exists()
+
+
 def test_existing_files_are_left_alone(gate: Any, repository: Path) -> None:
     (repository / "perfgate.toml").write_text("# mine\n")
     assert "left as it is: perfgate.toml" in gate("init").output

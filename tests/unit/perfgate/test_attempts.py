@@ -107,6 +107,9 @@ def test_a_retry_is_not_cleared_by_the_stored_baseline(tmp_path: Path) -> None:
     assert machine.alone == 1
     gate({"chat128": machine}, setting(store))
     assert machine.alone == 1
+    # Another job's workload on the same commit is no retry.
+    gate({"other": machine}, setting(store))
+    assert machine.alone == 2
 
 
 def test_alpha_is_spent_over_attempts(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Every store keeps the same promises: create once, never change, lose nothing when two write at once."""
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,6 +13,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from gate_sessions import B7, latency
+from shadow_perfgate import codec
 from shadow_perfgate.baseline.ancestry import Ancestry, of
 from shadow_perfgate.baseline.choose import choose
 from shadow_perfgate.baseline.git_branch import GitBranchStore
@@ -100,6 +102,21 @@ def test_c22_concurrent_writers_lose_nothing(tmp_path: Path) -> None:
         list(pool.map(lambda store: append(store, SESSION, "main", NOW), stores))
     key = Key.of("acme/llm", "main", SESSION.fingerprint, SESSION.workload)
     assert len(entries(GitBranchStore(clone(tmp_path, "reader"), "perfgate-data"), key.prefix)) == 4
+
+
+def test_c22_two_jobs_on_the_command_line(bucket: str, s3_endpoint: str, tmp_path: Path) -> None:
+    config = f'[store]\nurl = "s3://{bucket}/gate"\nendpoint = "{s3_endpoint}"\nregion = "us-east-1"\n'
+    (tmp_path / "perfgate.toml").write_text(config, encoding="utf-8")
+    for name, session in (("same", SESSION), ("other", replace(SESSION, tool_version="1"))):
+        (tmp_path / f"{name}.json").write_text(codec.dumps(session), encoding="utf-8")
+    argv = [sys.executable, "-m", "shadow_perfgate", "baseline"]
+    jobs = [
+        subprocess.Popen([*argv, "add", *names], cwd=tmp_path, stdout=subprocess.DEVNULL)
+        for names in (["same.json", "other.json"], ["same.json"])
+    ]
+    assert [job.wait(120) for job in jobs] == [0, 0]
+    listed = subprocess.run([*argv, "list"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert len(listed.stdout.split()) == 2
 
 
 def test_c22_a_taken_name_is_answered_with_another(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

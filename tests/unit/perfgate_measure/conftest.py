@@ -76,6 +76,7 @@ class FakeNvml:
             "PowerManagementLimit": 700_000,
             "PowerUsage": 123_000,
             "MaxClockInfo": 1980,
+            "ApplicationsClock": 1830,
             "ClockInfo": self.clock,
             "Temperature": self.temperature,
             "TotalEnergyConsumption": 5_103_315,

@@ -23,6 +23,7 @@ def test_the_fingerprint_names_the_class_and_no_serial(nvml: Any) -> None:
         "power_limit_w": "700",
         "ecc": "on",
         "sm_clock_max_mhz": "1980",
+        "sm_clock_set_mhz": "1830",
         "compute_mode": "0",
         "driver": "580.159.04",
         "cuda_driver": "13.0",

@@ -6,8 +6,11 @@ from string import Template
 
 import click
 
+from shadow_perfgate.errors import InputError
+
 ENGINES = ("command", "transformers", "openai", "callable")
 FORGES = ("gitlab", "github")
+PACKAGE = "shadow-perfgate[gpu]"
 PIPELINES = {"gitlab": Path(".gitlab/perfgate.yml"), "github": Path(".github/workflows/perfgate.yml")}
 
 
@@ -18,7 +21,13 @@ PIPELINES = {"gitlab": Path(".gitlab/perfgate.yml"), "github": Path(".github/wor
 @click.option(
     "--forge", type=click.Choice(FORGES), default=None, help="By default told by the remote's address."
 )
-def command(engine: str, forge: str | None) -> None:
+@click.option(
+    "--package",
+    default=PACKAGE,
+    show_default=True,
+    help="What the pipeline gives to pip: a requirement, a wheel's address with #sha256=…, or a path.",
+)
+def command(engine: str, forge: str | None, package: str) -> None:
     """Write perfgate.toml and a pipeline that runs the gate; existing files are left as they are."""
     from shadow_perfgate.baseline.git import line  # noqa: PLC0415 - loaded when called
 
@@ -32,11 +41,17 @@ def command(engine: str, forge: str | None) -> None:
         "workload": _text(f"workload-{engine}.toml").strip(),
     }
     _write(Path("perfgate.toml"), Template(_text("perfgate.toml")).substitute(values))
-    pipeline = _text(f"{forge}.yml")
+    pipeline = _with_package(_text(f"{forge}.yml"), package)
     _write(PIPELINES[forge], Template(pipeline).substitute(values) if forge == "github" else pipeline)
     if forge == "gitlab":
         click.echo(f"include it from .gitlab-ci.yml:  include: [{{local: {PIPELINES[forge]}}}]")
     click.echo("next: adapt perfgate.toml, then try `shadow-perfgate run -n 1`")
+
+
+def _with_package(pipeline: str, package: str) -> str:
+    if set(package) & set('"\\$`\n'):
+        raise InputError(f"--package: got {package!r}, expected text without quotes, backslashes, $ and `")
+    return pipeline.replace(PACKAGE, package)
 
 
 def _text(name: str) -> str:

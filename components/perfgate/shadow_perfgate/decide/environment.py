@@ -10,7 +10,8 @@ from shadow_perfgate.model import Run, Session
 ENVIRONMENT = Verdict.ENVIRONMENT
 MACHINE = frozenset(
     [
-        *("gpu", "memory_mib", "mig", "power_limit_w", "ecc", "sm_clock_max_mhz", "compute_mode"),
+        *("gpu", "memory_mib", "mig", "power_limit_w", "ecc", "sm_clock_max_mhz"),
+        *("sm_clock_set_mhz", "compute_mode"),
         *("driver", "cuda_driver", "cpu", "cores"),
     ]
 )

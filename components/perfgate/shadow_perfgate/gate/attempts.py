@@ -53,12 +53,13 @@ class Attempts:
     commit: str
     now: datetime
 
-    def any(self) -> bool:
-        """Tell whether there were earlier attempts that measured pairs."""
+    def seen(self, workload: str) -> bool:
+        """Tell whether an earlier attempt measured pairs of a workload of that name."""
         try:
-            return bool(self._entries(branch_prefix(self.project, self._branch)))
+            found = load(self.store, self._entries(branch_prefix(self.project, self._branch)))
         except StoreError:
             return False
+        return any(session.workload.name == workload for session in found)
 
     def earlier(self, candidate: Session) -> Earlier | None:
         """Return the pairs measured before like `candidate`; none when the store cannot be read."""

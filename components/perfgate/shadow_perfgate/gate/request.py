@@ -48,6 +48,11 @@ class Setting:
             return None
         return Attempts(self.store, self.project, self.job.request, self.job.commit, self.now)
 
+    def again(self, workload: str) -> bool:
+        """Tell whether pairs of this workload were measured before on this commit."""
+        attempts = self.attempts()
+        return attempts is not None and attempts.seen(workload)
+
     def labelled(self, session: Session) -> Session:
         """Return `session` with what is known of the project, the commit and the job."""
         return replace(
@@ -81,12 +86,8 @@ class Labelled:
 def gate(measurers: dict[str, Measurer], setting: Setting) -> Decision:
     """Return the decision over all workloads."""
     notices = [setting.ancestry.notice] if setting.ancestry.notice else []
-    attempts = setting.attempts()
-    again = attempts is not None and attempts.any()
-    if setting.job.attempt > 1 and not again:
+    if setting.job.attempt > 1 and not any(map(setting.again, measurers)):
         notices.append(f"attempt {setting.job.attempt}: a pass after retries says less than a first one")
-    # Pairs that were measured before count on; the stored baseline would be a second chance without them.
-    setting = replace(setting, config=replace(setting.config, stored_runs=0)) if again else setting
     decided = [_safely(name, Labelled(measurer, setting), setting) for name, measurer in measurers.items()]
     return Decision(over_gate(decided, setting.config.rules_for, setting.today), tuple(notices))
 
@@ -103,7 +104,8 @@ def _safely(name: str, measurer: Labelled, setting: Setting) -> WorkloadDecision
 
 def _one(name: str, measurer: Labelled, setting: Setting) -> WorkloadDecision:
     stored, notice = None, Finding("stored", None, "not compared with the stored baseline")
-    if setting.config.stored_runs:
+    # Pairs that were measured before count on; the stored baseline would be a second chance without them.
+    if setting.config.stored_runs and not setting.again(name):
         empty = _nothing_stored(setting) if setting.has_base else None
         stored, notice = (None, empty) if empty else _stored(measurer, setting)
     if stored is not None and (stored.verdict is Verdict.PASS or not setting.has_base):

@@ -40,6 +40,7 @@ def of_gpu(gpu: Gpu) -> dict[str, str]:
         "power_limit_w": None if power is None else f"{power / 1000:.0f}",
         "ecc": _ecc(gpu),
         "sm_clock_max_mhz": _clock(gpu.number("MaxClockInfo", 1)),
+        "sm_clock_set_mhz": _clock(gpu.number("ApplicationsClock", 1)),
         "compute_mode": gpu.text("ComputeMode", whole=True),
         "driver": _system(gpu, "DriverVersion"),
         "cuda_driver": _cuda(gpu),

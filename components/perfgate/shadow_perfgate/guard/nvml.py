@@ -59,8 +59,8 @@ class Gpu:
 
     def number(self, name: str, *arguments: int) -> float | None:
         """Return the answer of `nvmlDeviceGet<name>` of the physical GPU as a number."""
-        call = getattr(self.nvml, f"nvmlDeviceGet{name}")
-        found = self.ask(lambda: call(self.whole, *arguments))
+        call = getattr(self.nvml, f"nvmlDeviceGet{name}", None)
+        found = None if call is None else self.ask(lambda: call(self.whole, *arguments))
         return None if found is None else float(found)
 
     def memory(self) -> GpuMemory | None:
