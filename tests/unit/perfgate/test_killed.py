@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -89,12 +88,11 @@ def place(tmp_path: Path) -> Place:
 
 @pytest.fixture
 def measuring(place: Place) -> Iterator["subprocess.Popen[str]"]:
-    """A gate in the middle of measuring base; its benchmark is ended after the test."""
+    """A gate in the middle of measuring base; when it is killed, what it measures ends with it."""
     with place.gate(PIPE=str(place.pipe)) as job, place.pipe.open(encoding="utf-8") as told:
-        benchmark = int(told.readline())
+        assert int(told.readline())
         yield job
         job.kill()
-        os.kill(benchmark, signal.SIGKILL)
         assert told.read() == ""
 
 
@@ -128,6 +126,37 @@ def test_a_record_is_removed_when_the_temporary_folder_went_with_its_container(
     code, output = place.ended()
     assert code == 0, output
     assert place.trees == 1
+
+
+PRELOADED = """
+[[workload]]
+name = "w"
+engine = "callable"
+preload = ["json"]
+[workload.callable]
+load = "bench.py:load"
+"""
+STAYS = """
+import os, time
+def load():
+    pipe = open(os.environ["PIPE"], "w")
+    pipe.write("loading\\n")
+    pipe.flush()
+    time.sleep(300)
+"""
+
+
+def test_a_forked_run_ends_with_a_killed_gate(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "perfgate.toml").write_text(PRELOADED, encoding="utf-8")
+    (tmp_path / "bench.py").write_text(STAYS, encoding="utf-8")
+    env = {**os.environ, "PIPE": str(pipe), "TMPDIR": str(tmp_path)}
+    argv = [*COMMAND, "run", "-n", "1"]
+    with subprocess.Popen(argv, cwd=tmp_path, env=env) as job, pipe.open(encoding="utf-8") as told:
+        assert told.readline() == "loading\n"
+        job.kill()
+        assert told.read() == ""
 
 
 WRITER = """

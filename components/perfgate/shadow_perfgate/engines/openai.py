@@ -17,6 +17,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from shadow_perfgate.engines.base import EngineSettings, Reply, Request, batches
+from shadow_perfgate.measure.orphans import ends_with_parent
 
 
 class OpenAiEngine:
@@ -34,7 +35,8 @@ class OpenAiEngine:
         """Start the server when one is configured, and wait until it lists its models."""
         server = cast("Sequence[str]", self._options.get("server", ()))
         if server:
-            self._server = subprocess.Popen([*server])
+            first = ends_with_parent()
+            self._server = subprocess.Popen([*server], preexec_fn=first)  # noqa: PLW1509 - no other thread yet
         deadline = time.monotonic() + float(str(self._options.get("ready_s", 600)))
         while not self._ready():
             if self._server is not None and self._server.poll() is not None:

@@ -12,6 +12,7 @@ from typing import IO, Any, Final, Protocol, cast
 
 from shadow_perfgate.errors import MeasureError
 from shadow_perfgate.measure import process
+from shadow_perfgate.measure.orphans import ends_with_parent
 from shadow_perfgate.measure.plan import Plan
 from shadow_perfgate.measure.process import Ended, Running, Spawned
 
@@ -143,6 +144,7 @@ def preloaded(plan: Plan, checkout: Path, package: str) -> Generator[Fork]:
         stdout=subprocess.PIPE,
         bufsize=0,
         start_new_session=True,
+        preexec_fn=ends_with_parent(),  # noqa: PLW1509 - no other thread runs yet
     )
     try:
         _soon(server, "ready")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shadow_perfgate.measure import worker
+from shadow_perfgate.measure.orphans import ends_with_parent
 
 
 def serve(modules: list[str]) -> None:
@@ -26,8 +27,10 @@ def serve(modules: list[str]) -> None:
     _tell({"ready": modules})
     for line in sys.stdin:
         job: dict[str, str] = json.loads(line)
+        first = ends_with_parent()
         pid = os.fork()
         if pid == 0:
+            first()
             os._exit(_child(job))
         os.setpgid(pid, pid)
         _tell({"pid": pid})

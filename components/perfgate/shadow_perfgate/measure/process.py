@@ -15,6 +15,7 @@ from typing import Protocol
 import shadow_perfgate
 from shadow_perfgate import scratch
 from shadow_perfgate.errors import MeasureError
+from shadow_perfgate.measure.orphans import ends_with_parent
 from shadow_perfgate.measure.quiet import ENVIRONMENT
 
 TAIL = 2000
@@ -105,6 +106,7 @@ class Spawned:
                 stdout=out,
                 stderr=err,
                 start_new_session=True,
+                preexec_fn=ends_with_parent(),  # noqa: PLW1509 - no other thread runs yet
             )
 
     @property
