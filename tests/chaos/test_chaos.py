@@ -52,6 +52,15 @@ def test_without_trouble_every_job_succeeds_on_one_vm_each(tmp_path: Path) -> No
     assert result.figures["calls failed"] == 0
 
 
+@pytest.mark.parametrize("seed", [20, 24, 26])
+def test_no_job_pays_for_a_clock_that_is_set_or_a_machine_that_is_suspended(
+    seed: int, tmp_path: Path
+) -> None:
+    result = Simulation(Scenario(seed, 40, frozenset({Trouble.CLOCK, Trouble.SUSPENDS}))).run()
+    _hold(result, tmp_path)
+    assert result.figures["succeeded"] == result.figures["attempts"] == 40
+
+
 def test_reclaimed_jobs_run_again_and_end_well(tmp_path: Path) -> None:
     trouble = frozenset({Trouble.RECLAIMS, Trouble.SILENT_RECLAIMS})
     result = Simulation(Scenario(6, 150, trouble)).run()

@@ -73,17 +73,25 @@ def _judge_late(draft: Draft, vm: Vm) -> Vm:
 def _due(draft: Draft, job: Job, vm: Vm) -> bool:
     """Whether the job ended when its VM may have been taken already; an earlier failure is its own."""
     if vm.reclaim_at is not None:
-        return _ended(draft, job, draft.now - NOTICE_MOST_S, draft.now + NOTICE_MOST_S) >= (
-            vm.reclaim_at - NOTICE_SLACK_S
-        )
+        ended = _ended(draft, job, vm, (draft.now - NOTICE_MOST_S, draft.now + NOTICE_MOST_S))
+        return ended >= vm.reclaim_at - NOTICE_SLACK_S
     since = vm.active_at or vm.created_at or vm.planned_at
-    return _ended(draft, job, since, draft.now) >= since + draft.deployment.spot_min_uptime_s
+    return _ended(draft, job, vm, (since, draft.now)) >= since + draft.deployment.spot_min_uptime_s
 
 
-def _ended(draft: Draft, job: Job, first: float, last: float) -> float:
-    """Return when the job ended; the forge's time only where it can be one of our clock, too."""
-    at = job.facts.finished_at
-    return at if at is not None and first <= at <= last else draft.now
+def _ended(draft: Draft, job: Job, vm: Vm, possible: tuple[float, float]) -> float:
+    """Return when the job ended, by our clock: the forge's time where it can be one of ours, else reckoned.
+
+    How long it ran is right by any clock, and it began no later than we heard of it.
+    """
+    facts = job.facts
+    if facts.finished_at is None:
+        return draft.now
+    if possible[0] <= facts.finished_at <= possible[1]:
+        return facts.finished_at
+    if facts.started_at is None or vm.busy_at is None:
+        return draft.now
+    return min(draft.now, vm.busy_at + max(0.0, facts.finished_at - facts.started_at))
 
 
 def _was_reclaimed(draft: Draft, vm: Vm) -> bool:

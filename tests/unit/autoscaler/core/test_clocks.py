@@ -121,22 +121,25 @@ def test_a_reclaimed_job_is_run_again_soon_after_the_clock_was_set_back() -> Non
     assert sum(world.reruns.values()) == 1
 
 
-def test_whether_a_job_was_due_to_be_lost_is_judged_by_one_clock() -> None:
+@pytest.mark.parametrize("by", [-3 * DAY, 3 * DAY])
+@pytest.mark.parametrize(("ran_s", "reruns"), [(600.0, 0), (2000.0, 1)])
+def test_whether_a_job_was_due_to_be_lost_is_judged_by_how_long_it_ran(
+    by: float, ran_s: float, reruns: int
+) -> None:
     world = World()
     key = world.queued()
     vm = world.serve(key)
     world.wait(2000.0)
     world.vanish(vm.name)
-    step(world, 3 * DAY)
+    step(world, by)
     facts = world.jobs[key]
-    world.jobs[key] = replace(
-        facts, status=JobStatus.DONE, conclusion="failure", finished_at=world.now - 3 * DAY
-    )
+    ended = (facts.started_at or 0.0) + ran_s
+    world.jobs[key] = replace(facts, status=JobStatus.DONE, conclusion="failure", finished_at=ended)
     world.handle(ev.ServerGone(vm.name, vm.server_id))
     world.handle(ev.JobSeen(world.jobs[key], Source.POLL))
     world.handle(ev.RunCompleted(key, facts.run_id, 1))
     world.run()
-    assert sum(world.reruns.values()) == 1
+    assert sum(world.reruns.values()) == reruns
 
 
 def test_the_room_is_read_again_after_the_clock_was_set_back() -> None:

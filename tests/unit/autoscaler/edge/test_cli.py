@@ -291,6 +291,10 @@ def test_repair_shows_and_sets_aside_what_cannot_be_read(run: Run, engine: Engin
     assert code == Exit.ATTENTION
     assert f"vm {vm}: " in out
     assert run("status")[0] == Exit.FAILED
+    code, _, err = run("repair")
+    assert code == Exit.FAILED
+    assert "a server decides on this store" in err
+    engine.store.lease("", 0.0, time.time())
     kept = Path(json.loads(run("repair", "--json")[1])["kept_in"])
     assert json.loads(kept.read_text())["key"] == vm
     assert kept.stat().st_mode & 0o777 == 0o600

@@ -5,13 +5,17 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from shadow_autoscaler.adapters.state_rows import Damaged, Mendable
-from shadow_autoscaler.edge.cli.codes import Exit
+from shadow_autoscaler.edge.cli.codes import CommandError, Exit
 from shadow_autoscaler.edge.cli.opening import base, emit
 from shadow_autoscaler.edge.wiring import Base
+from shadow_autoscaler.ports import Store
+
+LEASE_S = 60.0
 
 
 def repair(options: argparse.Namespace) -> int:
@@ -21,13 +25,29 @@ def repair(options: argparse.Namespace) -> int:
         found: Sequence[Damaged] = store.damaged() if isinstance(store, Mendable) else ()
         file = None
         if found and not options.dry_run and isinstance(store, Mendable):
-            file = _kept(opened, found)
-            store.set_aside(found)
+            with _nobody_decides(store):
+                file = _kept(opened, found)
+                store.set_aside(found)
     if options.json:
         emit({"rows": [str(one) for one in found], "kept_in": str(file) if file else None})
     else:
         sys.stdout.write(_told(found, file) + "\n")
     return Exit.ATTENTION if found and options.dry_run else Exit.OK
+
+
+@contextmanager
+def _nobody_decides(store: Store) -> Generator[None]:
+    """Hold the lease: whoever has it can read the rows, so that this program is the one that cannot."""
+    if not store.lease(f"repair:{os.getpid()}", LEASE_S, time.time()):
+        text = (
+            "a server decides on this store, so it can read every row; use the command of its version, "
+            "or stop it first if it has only just begun"
+        )
+        raise CommandError(Exit.FAILED, text)
+    try:
+        yield
+    finally:
+        store.lease("", 0.0, time.time())
 
 
 def _told(found: Sequence[Damaged], file: Path | None) -> str:
