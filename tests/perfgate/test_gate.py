@@ -153,9 +153,11 @@ def test_a_decision_can_be_reported_again(project: Any) -> None:
 
 def test_a_token_that_may_not_comment_changes_nothing(project: Any) -> None:
     project.change(13.5)
-    result = project.on_request("--comment")
+    result = project.on_request("--comment", "-w", "decode", CI_JOB_NAME="gpu job")
     assert result.code == 1
     assert "no comment: PERFGATE_GITLAB_TOKEN is not set" in result.output
+    decision = json.loads((project.folder / "perfgate-report/decision.json").read_text(encoding="utf-8"))
+    assert decision["key"] == "perfgate/gpu_job/decode"
 
 
 def test_the_change_that_brings_the_gate_is_not_blocked(project: Any) -> None:

@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from io import StringIO
 
 import pytest
 
 from shadow_perfgate import cli
+from shadow_perfgate.cli.progress import LogProgress
 from shadow_perfgate.errors import StoreError
 
 
@@ -59,3 +61,36 @@ def test_starting_loads_no_heavy_module() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert not heavy & set(loaded)
+
+
+class Screen(StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        """Return that it is one."""
+        return True
+
+
+def test_a_terminal_shows_one_line_that_moves() -> None:
+    screen = Screen()
+    progress = LogProgress(screen)
+    for done in range(3):
+        progress("decode: base", done, 2)
+    assert screen.getvalue().split("\r\033[K") == [
+        "",
+        "decode: base 0/2",
+        "decode: base 1/2",
+        "decode: base 2/2\n",
+    ]
+
+
+def test_a_log_gets_a_line_when_the_work_changes_and_not_for_every_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("shadow_perfgate.cli.progress.time.monotonic", lambda: 0.0)
+    log = StringIO()
+    progress = LogProgress(log)
+    for what in ("decode: base", "decode: candidate"):
+        for done in range(50):
+            progress(what, done, 50)
+    assert log.getvalue().splitlines() == ["decode: base 0/50", "decode: candidate 0/50"]

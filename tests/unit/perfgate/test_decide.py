@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate_sessions import B7, SAME7, SLOW7, latency, session
-from shadow_perfgate.decide.rules import LeakRule, Role, Rules, Threshold, Waiver
+from shadow_perfgate.decide.rules import LeakRule, Role, Rules, Threshold, Waiver, default_threshold
 from shadow_perfgate.decide.sampled import Look, holm
 from shadow_perfgate.decide.verdict import Verdict, worst
 from shadow_perfgate.decide.workload import decide_workload
+from shadow_perfgate.metrics import CANONICAL
 from shadow_perfgate.model import Fingerprint, MetricSpec, Run, Series, Session
 
 TODAY = date(2026, 11, 30)
@@ -253,3 +254,25 @@ def test_holm_is_monotone_and_never_above_one() -> None:
 def test_the_most_severe_verdict_counts() -> None:
     assert worst([Verdict.PASS, Verdict.FAIL, Verdict.ENVIRONMENT]) is Verdict.FAIL
     assert worst([]) is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("metric", "base", "candidate", "wanted"),
+    [
+        ("peak_vram_allocated", 15872, 15936, Verdict.PASS),
+        ("peak_vram_allocated", 15872, 16640, Verdict.FAIL),
+        # A small model: +5 % is less than what contexts and drivers may move.
+        ("peak_vram_allocated", 848, 890, Verdict.FAIL),
+        ("peak_vram_allocated", 2400, 2520, Verdict.FAIL),
+        ("peak_vram_allocated", 848, 856, Verdict.PASS),
+        ("peak_vram_allocated", 40, 48, Verdict.PASS),
+        ("peak_vram_process", 1366, 1434, Verdict.PASS),
+        ("peak_vram_process", 1366, 1500, Verdict.FAIL),
+    ],
+)
+def test_memory_by_default_is_held_to_what_its_source_repeats(
+    metric: str, base: float, candidate: float, wanted: Verdict
+) -> None:
+    usual = default_threshold(CANONICAL[metric])
+    rules = Rules(thresholds={metric: replace(usual, role=Role.GATE)})
+    assert verdict(session({metric: [base] * 6}), session({metric: [candidate] * 6}), rules) is wanted

@@ -193,3 +193,8 @@ def test_a_host_bound_workload_is_told_how_to_become_quiet() -> None:
 def test_a_quiet_gpu_bound_workload_needs_no_advice() -> None:
     notes = advice.notes(replace(PLAN, quiet="graphs"), runs(0.12, 2.5, 2.5, 2.51), [WarmUp(4)])
     assert notes == ("quietened by captured CUDA graphs", "bound by the GPU: it is busy 88% of the time")
+
+
+def test_a_mode_that_was_never_calibrated_says_so() -> None:
+    notes = advice.notes(replace(PLAN, quiet="compile"), runs(0.12, 2.5, 2.5, 2.51), [WarmUp(4)])
+    assert "torch.compile, whose noise was never calibrated on a GPU" in notes[0]

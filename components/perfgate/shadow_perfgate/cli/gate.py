@@ -125,7 +125,8 @@ def _key(call: _Call, root: Path) -> str:
     from shadow_perfgate.baseline.git import within  # noqa: PLC0415 - loaded when called
 
     place = (within(root, call.config.path) or call.config.path.name).removesuffix(".toml")
-    return "/".join([place, *([call.job.name] if call.job.name else []), *sorted(call.only)])
+    parts = [place, call.job.name, *sorted(call.only)]
+    return "/".join(dict.fromkeys(filter(None, parts)))
 
 
 def _record(config: "Config", job: "Job", only: tuple[str, ...], reports: Path) -> None:
