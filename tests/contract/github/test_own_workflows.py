@@ -1,8 +1,12 @@
 """The project's own workflow for previews, run on the simulated GitHub: one comment, brought up to date."""
 
 import base64
+import os
+import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -55,7 +59,7 @@ class Request:
 def request_(
     forge: Forge, api: httpx.Client, run_script: StartScript, finished: Finish
 ) -> Callable[..., Request]:
-    def make(workflow: str | None = None) -> Request:
+    def make(workflow: str | None = None, path: str = os.defpath) -> Request:
         files = own_pipelines.files(WORKFLOW) | ({WORKFLOW: workflow} if workflow else {})
         executable = list(filter(own_pipelines.executable, files))
         body = {"repository": "acme/inference", "branch": "main", "files": files, "executable": executable}
@@ -67,7 +71,8 @@ def request_(
         def work() -> object:
             names = {"name": f"hosted-{len(made.runs())}", "labels": ["ubuntu-24.04"], "runner_group_id": 1}
             jit = api.post("/orgs/acme/actions/runners/generate-jitconfig", json=names).json()
-            return run_script("run.sh", "--jitconfig", jit["encoded_jit_config"], root=names["name"])
+            root = str(names["name"])
+            return run_script("run.sh", "--jitconfig", jit["encoded_jit_config"], root=root, PATH=path)
 
         made = Request(forge, api, pull["number"], work, finished)
         return made
@@ -105,3 +110,22 @@ def test_a_token_that_may_not_comment_changes_no_verdict(request_: Callable[...,
     assert conclusion == "success", log
     assert "the token may not comment" in log
     assert request.comments() == []
+
+
+def test_the_workflow_that_the_how_to_offers_comments_as_well(
+    request_: Callable[..., Request], tmp_path: Path
+) -> None:
+    page = (ROOT / "docs/how-to/preview-in-pull-requests.md").read_text(encoding="utf-8")
+    (workflow,) = re.findall(rf"```yaml\n# {WORKFLOW}\n(.*?)```", page, re.DOTALL)
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name, program in {"python": sys.executable, "pulumi": "fake/pulumi"}.items():
+        (tools / name).write_text(f'#!/bin/sh\nexec {program} "$@"\n', encoding="utf-8")
+        (tools / name).chmod(0o755)
+    request = request_(workflow, f"{tools}:{os.defpath}")
+    request.ended()  # it has no path filter, so it has run for the branch as it was opened
+    request.plan("create")
+    _, log = request.ended()
+    assert "added a comment" in log
+    (comment,) = request.comments()
+    assert "Preview of `acme/dev`: 10 created" in comment["body"], log
