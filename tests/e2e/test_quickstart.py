@@ -24,7 +24,7 @@ def quickstart(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_it_shows_each_jobs_fresh_machine_then_the_green_pipeline_the_cost_and_the_next_command() -> None:
-    done = quickstart()
+    done = quickstart("--all")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     for part in (
         "phase=ready status=ok",
@@ -48,9 +48,14 @@ def test_it_shows_each_jobs_fresh_machine_then_the_green_pipeline_the_cost_and_t
     table = done.stdout.partition("Seconds from queued to")[2].partition("✓")[0].splitlines()
     assert len(table) > 10
     assert max(len(line.rstrip()) for line in table) <= COLUMNS
+    again = quickstart()
+    assert again.returncode == 0, again.stdout[-3000:] + again.stderr[-3000:]
+    assert "to see it again: scripts/quickstart --all" in again.stdout
+    assert "Seconds from queued to" not in again.stdout
+    assert "success: test_inference" in again.stdout
 
 
-def test_it_takes_no_arguments_and_says_what_to_edit_instead() -> None:
+def test_it_takes_no_other_arguments_and_says_what_to_edit_instead() -> None:
     done = quickstart("--count=3")
     assert done.returncode == 1
     assert "Pulumi.dev.yaml" in done.stderr

@@ -1,4 +1,7 @@
-"""`python -m localcloud.quickstart seed | run | fresh`: before `pulumi up`, and the two parts after it."""
+"""`python -m localcloud.quickstart seed | run | fresh [--once]`: before `pulumi up`, the two parts after it.
+
+With `--once`, the machine for each job is left out once it has been shown on this local cloud.
+"""
 
 import sys
 import time
@@ -34,13 +37,14 @@ def main(arguments: list[str]) -> int:
     if arguments == ["seed"]:
         project.ensure(World.load())
         return 0
-    if arguments not in (["run"], ["fresh"]):
-        console.print("usage: python -m localcloud.quickstart seed | run | fresh", style="red")
+    if arguments not in (["run"], ["fresh"], ["fresh", "--once"]):
+        console.print("usage: python -m localcloud.quickstart seed | run | fresh [--once]", style="red")
         return 2
     try:
         if arguments == ["run"]:
             return run(console)
-        fresh.run(console, World.load())
+        if not (arguments[1:] and fresh.was_shown(console)):
+            fresh.run(console, World.load())
     except (pipeline.PipelineError, fresh.FreshError, controller.ControllerError) as error:
         console.print(f"error: {error}", style="red", markup=False)
         return 1

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,7 +12,7 @@ from rich.console import Console
 
 from localcloud import guests
 from localcloud.openstack import clouds, faults
-from localcloud.paths import repository
+from localcloud.paths import repository, state_home
 from localcloud.processes import wait_until
 from localcloud.quickstart import controller, project, timeline
 from localcloud.world import TENANT_CLOUD, World
@@ -46,6 +48,23 @@ def run(console: Console, world: World) -> None:
     began = time.monotonic()
     _push(console, world)
     timeline.show(console, _follow(console, world, began, known))
+    _mark().write_text(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
+
+
+def was_shown(console: Console) -> bool:
+    """Whether the demonstration ended well on this local cloud before; says so."""
+    if not _mark().exists():
+        return False
+    console.print(
+        f"shown at {_mark().read_text()} on this local cloud, which takes one to two minutes; "
+        "to see it again: scripts/quickstart --all",
+        soft_wrap=True,
+    )
+    return True
+
+
+def _mark() -> Path:
+    return state_home() / "fresh-shown"
 
 
 def _sim(world: World, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
