@@ -1,9 +1,9 @@
-"""Building blocks that the stack itself does not use: an upload, a generated key, zones, public addresses."""
+"""Blocks that the stack itself does not use: made flavors, an upload, a generated key, zones, addresses."""
 
 import pulumi
 import pulumi_openstack as openstack
 
-from shadow_gpu_runners import InstanceGroup, RunnerImage, RunnerNetwork, SshKey
+from shadow_gpu_runners import GpuFlavors, InstanceGroup, RunnerImage, RunnerNetwork, SshKey
 
 config = pulumi.Config()
 cloud = openstack.Provider("cloud", cloud=config.require("cloud"))
@@ -22,6 +22,16 @@ image = RunnerImage(
     opts,
 )
 key = SshKey("ops", {}, opts)
+operator = openstack.Provider("operator", cloud=config.require("operator"))
+flavors = GpuFlavors(
+    "sizes",
+    {
+        "wanted": [config.require("flavor")],
+        "create": True,
+        "extra_specs": {"2000": {"pci_passthrough:alias": "rtx2000:{cards}"}},
+    },
+    pulumi.ResourceOptions(provider=operator),
+)
 network = RunnerNetwork("blocks", {"cidr": "10.23.0.0/24", "external_network": "ext-net"}, opts)
 group = InstanceGroup(
     "block",
@@ -41,6 +51,7 @@ group = InstanceGroup(
 )
 
 pulumi.export("image", image.image_id)
+pulumi.export("flavors", flavors.flavor_ids)
 pulumi.export("key", key.key_name)
 pulumi.export("privateKey", key.private_key)
 pulumi.export("public", group.floating_addresses)
