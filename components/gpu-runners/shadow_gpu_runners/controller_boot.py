@@ -110,7 +110,7 @@ def user_data(settings: ControllerSettings) -> str:
 
 
 def _packed(templates: Mapping[str, str]) -> str:
-    """Return templates as numbered parts: those of several pools are nearly the same, and Nova's limit is low."""
+    """Return templates as numbered parts: those of pools are nearly the same, and Nova's limit is low."""
     numbers: dict[str, int] = {}
     pools = {
         name: [numbers.setdefault(part, len(numbers)) for part in _PART.split(text)]

@@ -132,7 +132,7 @@ def config(target: str) -> int:
 
 
 def _pause(headers: dict[str, str], own: float) -> float:
-    """Return how long to wait: as an overloaded controller (202, 429, 503) says, `own` where it says nothing."""
+    """Return how long to wait: as a busy controller (202, 429, 503) says, `own` where it says nothing."""
     try:
         wanted = float(next(value for name, value in headers.items() if name.lower() == "retry-after"))
     except (StopIteration, ValueError):
