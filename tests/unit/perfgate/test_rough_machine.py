@@ -12,13 +12,14 @@ import pytest
 
 from gate_sessions import B7, SLOW7, session
 from shadow_perfgate import codec
+from shadow_perfgate.baseline import git
 from shadow_perfgate.baseline.ancestry import Ancestry
 from shadow_perfgate.baseline.choose import choose
 from shadow_perfgate.baseline.folder import FolderStore
 from shadow_perfgate.baseline.history import prunable
 from shadow_perfgate.baseline.sessions import Key, append, entries, load
 from shadow_perfgate.errors import InputError, MeasureError, StoreError
-from shadow_perfgate.measure import launch, plan_input
+from shadow_perfgate.measure import checkout, launch, plan_input
 
 COMMAND = (sys.executable, "-m", "shadow_perfgate")
 WORKLOAD = '[[workload]]\nname = "w"\nengine = "command"\n[workload.command]\nargv = ["sh", "bench.sh"]\n'
@@ -142,6 +143,25 @@ def test_a_preloading_process_that_hangs_is_a_fault_of_the_workload(
         with pytest.raises(MeasureError, match="did not answer within 0 s; import fewer packages in preload"):
             launch.Fork(server).start(plan, tmp_path, tmp_path)
         server.kill()
+
+
+def test_a_prepare_command_or_a_remote_that_hangs_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(checkout, "LONGEST_S", 0.01)
+    monkeypatch.setattr(git, "LONGEST_S", 0.01)
+    with pytest.raises(MeasureError, match=r"'sh -c sleep 300; true' in .* did not end within 0 s"):
+        checkout.made_ready(tmp_path, [["sh", "-c", "sleep 300; true"]])
+    fake = tmp_path / "git"
+    fake.write_text("#!/bin/sh\nexec sleep 300\n", encoding="utf-8")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(StoreError, match="no answer within 0 s; is the remote reachable"):
+        git.git(tmp_path, "fetch")
+
+
+def test_a_prepare_command_cannot_wait_for_an_answer(tmp_path: Path) -> None:
+    checkout.made_ready(tmp_path, [["sh", "-c", "! read answer"]])
 
 
 @pytest.mark.parametrize("year", [1970, 2001, 2999])

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from shadow_perfgate.errors import StoreError
 
+LONGEST_S = 600.0
+"""Most time for one git command: a remote that is silent must not hold the GPU."""
+
 
 class GitError(StoreError):
     """Git refused; `stderr` is what it said."""
@@ -27,10 +30,14 @@ def git(
             input=stdin,
             capture_output=True,
             check=False,
+            timeout=LONGEST_S,
             env={**os.environ, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", **(environment or {})},
         )
     except OSError as error:
         raise StoreError(f"git cannot be started in {folder}: {error.strerror}; install git") from error
+    except subprocess.TimeoutExpired as error:
+        said = f"git {' '.join(arguments[:3])}: no answer within {LONGEST_S:.0f} s; is the remote reachable?"
+        raise StoreError(said) from error
     if ended.returncode != 0:
         raise GitError(arguments, ended.stderr.decode(errors="replace"))
     return ended.stdout

@@ -9,8 +9,11 @@ from pathlib import Path
 
 from shadow_perfgate import scratch
 from shadow_perfgate.errors import InputError, MeasureError
+from shadow_perfgate.measure.process import end_group
 
 TAIL = 1500
+LONGEST_S = 3600.0
+"""Most time for one command that makes a checkout ready; a job's own limit would end it without a word."""
 _OURS = re.compile(r"perfgate-base-\w+")
 
 
@@ -95,8 +98,30 @@ def _git(repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def _run(folder: Path, argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(
-            [*argv], cwd=folder, capture_output=True, encoding="utf-8", errors="replace", check=False
-        )
+        with subprocess.Popen(
+            [*argv],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        ) as command:
+            return _ended(command, argv, folder)
     except OSError as error:
         raise MeasureError(f"{argv[0]!r} cannot be started in {folder}: {error.strerror}") from error
+
+
+def _ended(
+    command: "subprocess.Popen[str]", argv: Sequence[str], folder: Path
+) -> subprocess.CompletedProcess[str]:
+    try:
+        output, errors = command.communicate(timeout=LONGEST_S)
+    except subprocess.TimeoutExpired as error:
+        end_group(command.pid, command.poll)
+        raise MeasureError(f"{' '.join(argv)!r} in {folder} did not end within {LONGEST_S:.0f} s") from error
+    except BaseException:
+        end_group(command.pid, command.poll)
+        raise
+    return subprocess.CompletedProcess(argv, command.returncode, output, errors)
