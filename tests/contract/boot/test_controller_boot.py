@@ -136,7 +136,12 @@ def test_a_first_boot_that_fails_goes_on_by_itself_and_a_reboot_closes_the_route
     until_ready(lab, guest, boots=1)
     serves(guest)
     look = "stat -c %a:%U secrets/callback-key; ls user-data /etc/shadow-runner/controller"
-    assert sh(guest, f"cd /etc/shadow-autoscaler; {look}").stdout.split() == ["600:shadow-autoscaler", "user-data:", "a.yaml", "b.yaml"]
+    assert sh(guest, f"cd /etc/shadow-autoscaler; {look}").stdout.split() == [
+        "600:shadow-autoscaler",
+        "user-data:",
+        "a.yaml",
+        "b.yaml",
+    ]
     boots = report(guest)["boots"]
     lab.servers.reboot(guest.id)
     lab.until(lambda: report(guest).get("boots") == boots + 1, "the next boot")
