@@ -12,6 +12,8 @@ import pytest
 
 from gate_sessions import B7, session
 from shadow_perfgate import codec
+from shadow_perfgate.baseline.sessions import entries
+from shadow_perfgate.baseline.store import open_store
 
 COMMAND = (sys.executable, "-m", "shadow_perfgate")
 CONFIG = """
@@ -199,10 +201,8 @@ def called(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, check=False)
 
 
-def listed(folder: Path) -> list[str]:
-    ended = called(folder, "baseline", "list")
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout.split()
+def listed(folder: Path, url: str) -> list[str]:
+    return [entry.name for entry in entries(open_store(url, {}, folder), "")]
 
 
 def test_a_writer_killed_at_any_moment_leaves_a_store_that_works(repository: Path, url: str) -> None:
@@ -212,17 +212,16 @@ def test_a_writer_killed_at_any_moment_leaves_a_store_that_works(repository: Pat
         stored = [writer.stdout.readline() for _ in range(3)]
         writer.kill()
     assert stored == ["stored\n"] * 3
-    before = listed(repository)
+    before = listed(repository, url)
     assert len(before) >= 3
     added = called(repository, "baseline", "add", "1.json")
     assert added.returncode == 0, added.stderr
-    assert set(listed(repository)) > set(before)
+    assert set(listed(repository, url)) > set(before)
     compared = called(repository, "baseline", "compare", "session.json")
     assert compared.returncode == 0, compared.stdout + compared.stderr
 
 
 def test_writers_at_the_same_time_lose_and_double_nothing(repository: Path, url: str) -> None:
-    del url
     jobs = [
         subprocess.Popen(
             [*COMMAND, "baseline", "add", name, "3.json"], cwd=repository, stdout=subprocess.DEVNULL
@@ -230,4 +229,4 @@ def test_writers_at_the_same_time_lose_and_double_nothing(repository: Path, url:
         for name in ("0.json", "1.json", "2.json")
     ]
     assert [job.wait(120) for job in jobs] == [0, 0, 0]
-    assert len(listed(repository)) == 4
+    assert len(listed(repository, url)) == 4

@@ -201,3 +201,10 @@ def test_the_summary_of_a_github_job_is_appended(
     files.job_summary(decision)
     text = path.read_text(encoding="utf-8")
     assert text.startswith("before\n### perfgate:")
+
+
+def test_a_summary_that_cannot_be_written_is_told(
+    decision: Decision, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+    assert files.job_summary(decision) == f"no job summary: {tmp_path}: Is a directory"

@@ -134,6 +134,18 @@ def test_an_engine_that_hangs_is_an_invalid_run_and_is_ended(folder: Path) -> No
     assert not Path("/proc", (folder / "pid").read_text().strip()).exists()
 
 
+def test_what_is_measured_gets_no_token_of_the_gate(folder: Path) -> None:
+    (folder / "perfgate.toml").write_text(f'prepare = [["sh", "env.sh"]]\n{WORKLOAD}', encoding="utf-8")
+    (folder / "env.sh").write_text("env > prepared", encoding="utf-8")
+    (folder / "bench.sh").write_text("env > measured; echo '{\"itl_median\": 1}'", encoding="utf-8")
+    tokens = {"GITHUB_TOKEN": "ghs_secret", "PERFGATE_GITLAB_TOKEN": "glpat-secret", "HF_TOKEN": "hf_kept"}
+    assert called(folder, "run", "-n", "1", **tokens)[0] == 0
+    for name in ("prepared", "measured"):
+        text = (folder / name).read_text(encoding="utf-8")
+        assert "secret" not in text
+        assert "hf_kept" in text
+
+
 def test_a_preloading_process_that_hangs_is_a_fault_of_the_workload(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -85,8 +85,8 @@ def _decide(call: _Call) -> "Decision":
     decision = replace(decision, notices=(*decision.notices, *judged.notices), key=key)
     terminal.show(decision, options.console())
     files.write_all(decision, call.reports, call.config.path, history)
-    files.job_summary(decision)
-    click.echo(f"reports: {call.reports}")
+    for said in filter(None, (files.job_summary(decision), f"reports: {call.reports}")):
+        click.echo(said)
     return decision
 
 

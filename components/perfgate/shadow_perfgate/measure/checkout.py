@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shadow_perfgate import scratch
 from shadow_perfgate.errors import InputError, MeasureError
-from shadow_perfgate.measure.process import end_group
+from shadow_perfgate.measure.process import end_group, without_tokens
 
 TAIL = 1500
 LONGEST_S = 3600.0
@@ -101,6 +101,7 @@ def _run(folder: Path, argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
         with subprocess.Popen(
             [*argv],
             cwd=folder,
+            env=without_tokens(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

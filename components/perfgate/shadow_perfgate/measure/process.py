@@ -18,6 +18,8 @@ from shadow_perfgate.errors import MeasureError
 from shadow_perfgate.measure.orphans import ends_with_parent
 from shadow_perfgate.measure.quiet import ENVIRONMENT
 
+TOKENS = frozenset({"PERFGATE_GITLAB_TOKEN", "GITHUB_TOKEN"})
+"""What the gate comments with; nothing that is measured needs it."""
 TAIL = 2000
 """Characters of a failed process's output that an error shows."""
 
@@ -43,7 +45,12 @@ def environment(paths: Sequence[str], extra: Mapping[str, str]) -> dict[str, str
     """Return this process's environment with the quiet settings and `paths` first on Python's path."""
     known = os.environ.get("PYTHONPATH", "")
     joined = os.pathsep.join([*paths, *([known] if known else [])])
-    return {**os.environ, **ENVIRONMENT, "PYTHONPATH": joined, **extra}
+    return {**without_tokens(), **ENVIRONMENT, "PYTHONPATH": joined, **extra}
+
+
+def without_tokens() -> dict[str, str]:
+    """Return this process's environment for others' programs, whose last words end up in a comment."""
+    return {name: value for name, value in os.environ.items() if name not in TOKENS}
 
 
 @contextmanager

@@ -47,9 +47,14 @@ def _replace(path: Path, text: str) -> None:
         part.unlink(missing_ok=True)
 
 
-def job_summary(decision: Decision) -> None:
-    """Append the report to the summary of GitHub's job, when there is one."""
+def job_summary(decision: Decision) -> str:
+    """Append the report to the summary of GitHub's job, when there is one; return why not, if it failed."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
-    if path:
+    if not path:
+        return ""
+    try:
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(markdown.render(decision, limit=SUMMARY_LIMIT // 4))
+    except OSError as error:
+        return f"no job summary: {path}: {error.strerror}"
+    return ""
