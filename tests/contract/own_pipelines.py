@@ -10,7 +10,11 @@ _STAND_INS = {
     "scripts/_setup.sh": f"ensure_environment() {{ ln -sfn {Path(sys.executable).parents[1]} .venv; }}\n",
     "scripts/engine": '#!/bin/sh\necho "export PATH=$PWD/fake:$PATH"\n',
     "scripts/test": "#!/bin/sh\n",
-    "fake/pulumi": '#!/bin/sh\n[ "$1" != preview ] || cat infra/planned.json\n',
+    "fake/pulumi": """#!/bin/sh
+echo "pulumi $*" >&2
+[ -z "$OS_CLIENT_CONFIG_FILE" ] || stat -c 'credential %a' "$OS_CLIENT_CONFIG_FILE" >&2
+[ "$1" != preview ] || cat infra/planned.json
+""",
 }
 
 

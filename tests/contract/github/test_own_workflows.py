@@ -1,4 +1,4 @@
-"""The project's own workflow for previews, run on the simulated GitHub: one comment, brought up to date."""
+"""The project's own workflows, run on the simulated GitHub: one comment, brought up to date; `pulumi up`."""
 
 import base64
 import os
@@ -13,9 +13,11 @@ import httpx
 import pytest
 from contract import own_pipelines
 from contract.github.harness import ROOT, Finish, Forge, StartScript
+from nacl.public import PublicKey, SealedBox
 
 REPO = "/repos/acme/inference"
 WORKFLOW = ".github/workflows/preview.yml"
+DEPLOY = ".github/workflows/deploy.yml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +131,34 @@ def test_the_workflow_that_the_how_to_offers_comments_as_well(
     assert "added a comment" in log
     (comment,) = request.comments()
     assert "Preview of `acme/dev`: 10 created" in comment["body"], log
+
+
+@pytest.fixture
+def secret(api: httpx.Client) -> str:
+    """A clouds.yaml among the repository's secrets."""
+    text = "clouds: {ci: {auth: {application_credential_secret: planted-5512}}}"
+    key = api.get(f"{REPO}/actions/secrets/public-key").json()
+    sealed = SealedBox(PublicKey(base64.b64decode(key["key"]))).encrypt(text.encode())
+    body = {"key_id": key["key_id"], "encrypted_value": base64.b64encode(sealed).decode()}
+    api.put(f"{REPO}/actions/secrets/CLOUDS_YAML", json=body)
+    return text
+
+
+def test_main_brings_the_stack_up_with_policies_when_its_files_have_changed(
+    forge: Forge, api: httpx.Client, jit_runner: StartScript, finished: Finish, secret: str
+) -> None:
+    api.post(f"{REPO}/actions/variables", json={"name": "PULUMI_STACK", "value": "dev"})
+    files = own_pipelines.files(DEPLOY)
+    executable = list(filter(own_pipelines.executable, files))
+    body = {"repository": "acme/inference", "branch": "main", "files": files, "executable": executable}
+    (started,) = forge.sim("POST", "/files", body)["runs"]
+    assert forge.sim("POST", "/files", {**body, "files": {"docs/note.md": "text"}})["runs"] == []
+    jit_runner("hosted", ["ubuntu-24.04"])
+    run = finished({"id": started})
+    (job,) = api.get(f"{REPO}/actions/runs/{started}/jobs").json()["jobs"]
+    log = api.get(f"{REPO}/actions/jobs/{job['id']}/logs", follow_redirects=True).text
+    assert run["conclusion"] == "success", log
+    assert "pulumi up --non-interactive --yes --skip-preview --refresh --suppress-outputs --stack dev" in log
+    assert "--policy-pack tests/policy --policy-pack-config tests/policy/config.json" in log
+    assert "credential 600" in log
+    assert "planted" not in log
