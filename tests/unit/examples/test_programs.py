@@ -2,6 +2,8 @@
 
 import json
 import runpy
+import subprocess
+import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -97,6 +99,12 @@ def test_every_example_says_what_it_is_and_what_must_be_set(folder: Path) -> Non
     config = yaml.safe_load(project.read_text(encoding="utf-8")).get("config", {}) if project.exists() else {}
     needed = [key for key, option in config.items() if "default" not in option]
     assert [key for key in needed if f"config set --secret {key} " not in text] == []
+
+
+def test_a_security_scanner_finds_nothing_in_their_workflows() -> None:
+    command = [Path(sys.executable).with_name("zizmor"), "--offline", "--quiet", EXAMPLES]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("name", ["article", "fresh-vm", "perfgate"])
