@@ -3,11 +3,19 @@
 import importlib.util
 import json
 import re
+from datetime import date
 from pathlib import Path
 from statistics import fmean, stdev
 from types import ModuleType
+from typing import Any
 
 import pytest
+
+from shadow_perfgate.decide.rules import Rules
+from shadow_perfgate.decide.sampled import Look
+from shadow_perfgate.decide.workload import decide_workload, over_gate
+from shadow_perfgate.metrics import CANONICAL
+from shadow_perfgate.model import Run, Session, Workload
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "benchmarks" / "perfgate" / "data"
@@ -61,3 +69,35 @@ def test_verdicts_are_as_told() -> None:
         "leaks": "fail",
         "wrongs": "invalid",
     }
+
+
+TOGETHER = (("slow75", "slow10", "vram5"), ("slow3", "vram1"))
+"""Workloads that one gate decided on."""
+
+
+def recorded() -> dict[str, dict[str, Any]]:
+    lines = (DATA / "verdicts-h200.jsonl").read_text(encoding="utf-8").splitlines()
+    return {row["workload"]: row for row in map(json.loads, lines)}
+
+
+def side(row: dict[str, Any], which: str) -> Session:
+    values = {metric["spec"]: metric[which] for metric in row["metrics"]}
+    runs = tuple(
+        Run({name: found[place] for name, found in values.items()}, pair=place, requests=1000)
+        for place in range(6)
+    )
+    return Session(Workload(row["workload"]), runs, tuple(CANONICAL[name] for name in values))
+
+
+@pytest.mark.parametrize("names", TOGETHER)
+def test_the_rules_of_today_decide_the_recorded_runs_as_then(names: tuple[str, ...]) -> None:
+    rows, rules, today = recorded(), Rules(), date(2026, 11, 30)
+    look = Look(rules.alpha, last=True)
+    decided = [
+        decide_workload(side(rows[n], "base"), side(rows[n], "candidate"), rules, today, look) for n in names
+    ]
+    found = over_gate(decided, lambda _: rules, today)
+    assert {one.workload: str(one.verdict) for one in found} == {n: rows[n]["verdict"] for n in names}
+    for one in found:
+        then = {metric["spec"]: metric["verdict"] for metric in rows[one.workload]["metrics"]}
+        assert {m.spec.name: str(m.verdict) for m in one.metrics} == then
