@@ -1,7 +1,7 @@
 """What a deployment's autoscaler owns in the cloud; anything without both of its marks is left alone."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +11,8 @@ from openstack.connection import Connection
 
 from shadow_gpu_runners import ownership
 
-_MACHINE = "autoscaler"
+_MACHINE = ownership.MADE_BY_AUTOSCALER
 _CONTROLLER = "autoscaler-controller"
-_COMPONENT = f"{ownership.MANAGED_BY}.component"
 _POLL_S = 1.0
 _ASK_AGAIN = 10
 
@@ -74,13 +73,8 @@ class Project:
 
     def _servers(self, component: str) -> Iterator[Any]:
         for server in self._cloud.compute.servers():
-            if self._marked(server.metadata, component):
+            if ownership.is_marked(server.metadata, self._deployment, component):
                 yield server
-
-    def _marked(self, metadata: Mapping[str, str] | None, component: str) -> bool:
-        return (
-            ownership.is_marked(metadata, self._deployment) and (metadata or {}).get(_COMPONENT) == component
-        )
 
     def _described(self) -> Iterator[Owned]:
         network, project = self._cloud.network, self._cloud.current_project_id
@@ -92,7 +86,7 @@ class Project:
 
     def _volumes(self) -> Iterator[Owned]:
         for volume in self._cloud.block_storage.volumes():
-            if self._marked(volume.metadata, _MACHINE):
+            if ownership.is_marked(volume.metadata, self._deployment, _MACHINE):
                 yield Owned("volume", volume.id, volume.name or "")
 
     def _wait(self, left: Callable[[], list[Owned]], what: str, act: Callable[[Owned], None]) -> None:

@@ -10,7 +10,14 @@ from shadow_gpu_runners import _autoscaler_checks, _egress, _flavor_lookup, owne
 from shadow_gpu_runners._boot_args import BootArgs, settings_from
 from shadow_gpu_runners._egress import EgressRuleArgs
 from shadow_gpu_runners._validation import checked, whole
-from shadow_gpu_runners.controller_boot import ControllerSettings, Tls, packages, user_data
+from shadow_gpu_runners.controller_boot import (
+    BOOT_VOLUME_GIB,
+    DATA_VOLUME_GIB,
+    ControllerSettings,
+    Tls,
+    packages,
+    user_data,
+)
 
 
 class AutoscalerTlsArgs(TypedDict):
@@ -202,7 +209,7 @@ class Autoscaler(pulumi.ComponentResource):
             f"{self._label}-data",
             name=f"{self._label}-data",
             description="State of the autoscaler",
-            size=whole(wanted.get("size_gib", 10)),
+            size=whole(wanted.get("size_gib", DATA_VOLUME_GIB)),
             volume_type=wanted.get("volume_type"),
             availability_zone=self._args.get("zone"),
             metadata=ownership.metadata(self._mark, self._component),
@@ -256,7 +263,7 @@ class Autoscaler(pulumi.ComponentResource):
             source_type="image",
             destination_type="volume",
             boot_index=0,
-            volume_size=whole(wanted.get("size_gib", 20)),
+            volume_size=whole(wanted.get("size_gib", BOOT_VOLUME_GIB)),
             volume_type=wanted.get("volume_type"),
             delete_on_termination=True,
         )

@@ -15,6 +15,8 @@ from shadow_gpu_runners.boot_files import ETC, BootSettings
 from shadow_gpu_runners.cloud_init import BootFile, assemble
 
 Tls = Literal["acme", "certificate", "none"]
+BOOT_VOLUME_GIB, DATA_VOLUME_GIB = 20, 10
+"""Sizes of the controller's volumes where nothing else is said."""
 HOME = "/etc/shadow-autoscaler"
 _PLACED = f"{ETC}/controller"
 _PART = re.compile(r"(?m)^(?=- path: )")

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 import pulumi
 
 MANAGED_BY = "shadow-gpu-runners"
+MADE_BY_AUTOSCALER = "autoscaler"
+"""The component that the autoscaler names in what it makes by itself."""
 _DEPLOYMENT_KEY = f"{MANAGED_BY}.deployment"
+_COMPONENT_KEY = f"{MANAGED_BY}.component"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -25,13 +28,15 @@ def metadata(deployment: str, component: str) -> dict[str, str]:
     return {
         f"{MANAGED_BY}.managed-by": MANAGED_BY,
         _DEPLOYMENT_KEY: deployment,
-        f"{MANAGED_BY}.component": component,
+        _COMPONENT_KEY: component,
     }
 
 
-def is_marked(metadata: Mapping[str, str] | None, deployment: str) -> bool:
-    """Whether something with this metadata belongs to `deployment`."""
-    return metadata is not None and metadata.get(_DEPLOYMENT_KEY) == deployment
+def is_marked(metadata: Mapping[str, str] | None, deployment: str, component: str | None = None) -> bool:
+    """Whether something with this metadata belongs to `deployment`, and to `component` where it is named."""
+    if metadata is None or metadata.get(_DEPLOYMENT_KEY) != deployment:
+        return False
+    return component is None or metadata.get(_COMPONENT_KEY) == component
 
 
 def deployment_tag(deployment: str) -> str:

@@ -11,7 +11,9 @@ import pytest
 from pulumi.runtime import set_all_config
 
 import settings
-from preflight import cloud, machines
+from preflight import cloud, machines, quotas
+from shadow_gpu_runners import ownership
+from shadow_gpu_runners.quota import NAMES, Limit
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -143,3 +145,41 @@ def test_a_credential_of_the_controllers_own_is_tried(
     assert "cloud 'controller'" in str(finding)
     assert "clouds.yaml can't be used" in str(finding)
     assert cloud.check_controller(load(cloud=GOOD["cloud"])) == []
+
+
+class Project(Cloud):
+    """A project with a quota, in which the controller, one machine of a job and a stranger's run."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.limit = limit
+        self.network = self
+
+    def flavors(self) -> list[SimpleNamespace]:
+        return [SimpleNamespace(name="edge-c2m4", vcpus=2, ram=4096)]
+
+    def servers(self) -> list[SimpleNamespace]:
+        size = {"vcpus": 2, "ram": 4096}
+        marks = [
+            ownership.metadata("p.s", "autoscaler-controller"),
+            ownership.metadata("p.s", ownership.MADE_BY_AUTOSCALER),
+            {},
+        ]
+        return [SimpleNamespace(metadata=mark, flavor=size, attached_volumes=[]) for mark in marks]
+
+    def ports(self, tags: str) -> list[object]:
+        return []
+
+    ips = ports
+
+
+@pytest.mark.parametrize(("limit", "fits"), [(3, True), (2, False)])
+def test_the_controller_needs_room_and_job_machines_take_theirs(
+    monkeypatch: pytest.MonkeyPatch, limit: int, fits: bool
+) -> None:
+    used = {"instances": Limit(limit, 3)}
+    monkeypatch.setattr(quotas, "limits", lambda _: dict.fromkeys(NAMES, Limit(-1, 0)) | used)
+    found = list(quotas.check(cast("Connection", Project(limit)), load(), "p.s"))
+    assert [finding.place for finding in found] == ([] if fits else ["pools (quota of instances)"])
+    if found:
+        assert "the pools and the controller need 1, the project has room for 0" in found[0].problem
