@@ -42,7 +42,9 @@ def hold(path: Path) -> IO[bytes]:
     """Create the lock file `path` and hold it until the returned file is closed."""
     new = path.with_name(f"{path.name}.new")
     file = new.open("wb")
-    fcntl.flock(file, fcntl.LOCK_EX)
+    with suppress(OSError):
+        # A file system without locks keeps what is left there: nobody can tell who is alive.
+        fcntl.flock(file, fcntl.LOCK_EX)
     # Nobody finds it before it is held.
     new.rename(path)
     return file

@@ -22,6 +22,7 @@ from shadow_perfgate.metrics import CANONICAL
         ("[gate]\nmin_runs = 6", "min_runs moved: 5 -> 6"),
         ('[gate]\nmissing_baseline = "bootstrap"', "missing_baseline moved: warn -> bootstrap"),
         ('[store]\nurl = "folder:other"', "store moved: folder:.perfgate -> folder:other"),
+        ('[store]\nendpoint = "https://x"', "store_options moved: {} -> {'endpoint': 'https://x'}"),
         ('[aliases]\nold = "itl_median"', "aliases moved: {} -> {'old': 'itl_median'}"),
     ],
 )

@@ -1,9 +1,11 @@
 """A machine that fails midway: no space, no right to write, damaged or endless files, a wrong clock."""
 
+import errno
 import os
 import resource
 import subprocess
 import sys
+import tempfile
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gate_sessions import B7, SLOW7, session
-from shadow_perfgate import codec
+from shadow_perfgate import codec, scratch
 from shadow_perfgate.baseline import git
 from shadow_perfgate.baseline.ancestry import Ancestry
 from shadow_perfgate.baseline.choose import choose
@@ -85,6 +87,19 @@ def test_what_main_cannot_store_is_kept(folder: Path, url: str) -> None:
     place.write_text(WORKLOAD, encoding="utf-8")
     assert called(folder, "baseline", "add", "perfgate-report/sessions")[0] == 0
     assert called(folder, "baseline", "list")[1].count(".json") == 1
+
+
+def test_without_locks_nothing_is_taken_for_left_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("shadow_perfgate.scratch.fcntl.flock", refused)
+    with scratch.folder("run") as first, scratch.folder("run"):
+        assert first.exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_damaged_session_stops_no_gate(folder: Path) -> None:

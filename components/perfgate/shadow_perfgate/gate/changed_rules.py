@@ -8,6 +8,11 @@ from shadow_perfgate.decide.rules import LeakRule, Rules, Threshold, Waiver
 from shadow_perfgate.model import MetricSpec
 from shadow_perfgate.text import percent
 
+_SETTINGS = (
+    *("project", "main", "rules_from", "missing_baseline", "stored_runs"),
+    *("store", "store_options", "prepare"),
+)
+
 
 def changed_rules(before: Config, after: Config) -> list[str]:
     """Return a line for each limit, floor, role, waiver or setting in which `after` differs."""
@@ -42,7 +47,7 @@ def _settings(before: Config, after: Config) -> Iterator[str]:
     for name in sorted(before.specs.keys() & after.specs.keys()):
         if before.specs[name] != after.specs[name]:
             yield f"meaning of {name} moved: {_meant(before.specs[name])} -> {_meant(after.specs[name])}"
-    for name in ("main", "rules_from", "missing_baseline", "stored_runs", "store", "prepare"):
+    for name in _SETTINGS:
         old, new = getattr(before, name), getattr(after, name)
         if old != new:
             yield f"{name} moved: {_plain(old)} -> {_plain(new)}"
