@@ -39,6 +39,17 @@ def test_a_slower_model_is_blocked(project: Any) -> None:
     assert len(git(project.folder, "worktree", "list").splitlines()) == 1
 
 
+def test_running_again_adds_to_what_was_measured(project: Any) -> None:
+    project.change(13.5)
+    assert project.on_request().code == 1
+    again = project.on_request()
+    assert again.code == 1
+    assert "attempt 2 on this commit: the 6 pairs measured before count too" in again.output
+    assert "12 pairs" in again.output
+    project.commit(12.5)
+    assert "attempt" not in project.on_request().output
+
+
 def test_a_fatter_model_is_blocked(project: Any) -> None:
     project.change(12.5, 16800.0)
     result = project.on_request()
