@@ -69,7 +69,7 @@ def _leave_out(draft: Draft, vm: Vm, seen_at: float) -> None:
     """A job's deadline counts the time in which it could have been seen to end."""
     if vm.busy_at is not None and seen_at:
         unseen = max(0.0, draft.now - max(seen_at, vm.busy_at))
-        draft.put_vm(replace(vm, busy_at=vm.busy_at + unseen))
+        draft.put_vm(replace(vm, unseen_s=vm.unseen_s + unseen))
 
 
 def _look_anew(draft: Draft) -> None:

@@ -130,6 +130,8 @@ class Vm:
     ready_at: float | None = None
     """When its configuration was handed over."""
     busy_at: float | None = None
+    unseen_s: float = 0.0
+    """Seconds since then in which nobody decided; its job's deadline leaves them out."""
     ended_at: float | None = None
     """When its last job ended or it was given up."""
     deleted_at: float | None = None

@@ -63,7 +63,7 @@ def _expired(draft: Draft, vm: Vm, pool: Pool) -> bool:
     """Give the VM up if one of its times has run out."""
     now = draft.now
     if vm.busy_at is not None:
-        if now - vm.busy_at > pool.job_deadline_s:
+        if now - vm.busy_at - vm.unseen_s > pool.job_deadline_s:
             _deadline(draft, vm, pool)
     elif vm.created_at is not None and now - vm.created_at > pool.max_lifetime_s:
         close(draft, vm, Cause.LIFETIME, f"older than max_lifetime ({pool.max_lifetime_s:.0f} s)")
@@ -81,7 +81,7 @@ def _expired(draft: Draft, vm: Vm, pool: Pool) -> bool:
 def _overstays(draft: Draft, vm: Vm, pool: Pool) -> bool:
     """Whether a VM that is kept because its runner is busy has outlived its job's deadline."""
     if vm.busy_at is not None:
-        return draft.now - vm.busy_at > pool.job_deadline_s
+        return draft.now - vm.busy_at - vm.unseen_s > pool.job_deadline_s
     born = _heard_since(draft, vm.created_at or vm.planned_at)
     return draft.now - born > pool.max_lifetime_s + pool.job_deadline_s
 

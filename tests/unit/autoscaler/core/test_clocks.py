@@ -47,6 +47,24 @@ def test_a_busy_vm_outlives_a_jump_and_still_meets_its_deadline(happen: object, 
     assert world.state.vms[vm.name].cause is Cause.JOB_DEADLINE
 
 
+def test_a_job_that_failed_by_itself_while_nobody_looked_is_not_run_again() -> None:
+    world = World()
+    key = world.queued()
+    vm = world.serve(key)
+    world.wait(60.0)
+    world.now += 2 * DAY  # the clock is set and the process away for two hours
+    world.handle(ev.ClockStepped(2 * DAY))
+    facts = world.jobs[key]
+    ended = (facts.started_at or 0.0) + 600.0
+    world.jobs[key] = replace(facts, status=JobStatus.DONE, conclusion="failure", finished_at=ended)
+    world.vanish(vm.name)
+    away(world, 7200.0)
+    world.handle(ev.ServerGone(vm.name, vm.server_id))
+    world.handle(ev.RunCompleted(key, facts.run_id, 1))
+    world.run()
+    assert not world.reruns
+
+
 @pytest.mark.parametrize("by", STEPS)
 def test_a_vm_that_is_kept_as_busy_is_not_forced_away_by_a_jump(by: float) -> None:
     world = World()
