@@ -30,6 +30,10 @@ def _found(kind: str, props: Mapping[str, Any], config: Mapping[str, Any] | None
     return check([_resource(kind, props)], config or {})
 
 
+def test_a_name_may_hold_the_separator() -> None:
+    assert _resource(INSTANCE, {}, "team::ci-01").name == "team::ci-01"
+
+
 def _rules(findings: Sequence[Finding], *, checked: bool = True) -> list[str]:
     return [finding.rule for finding in findings if finding.checked is checked]
 
