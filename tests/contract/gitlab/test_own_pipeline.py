@@ -1,4 +1,4 @@
-"""The project's own pipeline for previews, run on the simulated GitLab: one note, brought up to date."""
+"""The project's own pipeline, run on the simulated GitLab: one note, brought up to date; `pulumi up`."""
 
 import os
 import re
@@ -46,11 +46,11 @@ class Checkout:
         self.git("commit", "-q", "-m", "Change")
         self.git("push", "-q", "origin", branch)
 
-    def previewed(self, count: int) -> tuple[str, str]:
-        """Wait for the end of the `count`th preview; return its status and its log."""
+    def ended(self, name: str, count: int = 1) -> tuple[str, str]:
+        """Wait for the end of the `count`th job of a name; return its status and its log."""
 
         def look() -> ProjectJob | None:
-            found = [job for job in self.project.jobs.list(get_all=True) if job.name == "preview"]
+            found = [job for job in self.project.jobs.list(get_all=True) if job.name == name]
             latest = max(found, key=lambda job: int(job.id), default=None)
             return latest if latest and len(found) == count and latest.status in DONE else None
 
@@ -94,7 +94,7 @@ def runner(server: Server, checkout: Checkout, tmp_path: Path) -> Iterator[None]
     process.wait()
 
 
-def test_a_merge_request_gets_one_note_which_the_next_push_brings_up_to_date(
+def test_main_is_deployed_and_a_merge_request_gets_one_note_which_the_next_push_brings_up_to_date(
     server: Server, checkout: Checkout, runner: None
 ) -> None:
     project = checkout.project
@@ -105,17 +105,21 @@ def test_a_merge_request_gets_one_note_which_the_next_push_brings_up_to_date(
     # The simulator does not know it; it belongs to the job that brings the stack up, which is not run here.
     files[PIPELINE] = re.sub(r"(?m)^ *resource_group:.*\n", "", files[PIPELINE])
     checkout.push("main", files)
+    status, log = checkout.ended("up")
+    assert status == "success", log
+    assert "pulumi up --non-interactive --yes --skip-preview --refresh --suppress-outputs --stack dev" in log
+    assert "--policy-pack tests/policy" in log
     checkout.push("topic", own_pipelines.planned("create"))
     made = project.mergerequests.create({"source_branch": "topic", "target_branch": "main", "title": "Scale"})
     request = project.mergerequests.get(made.get_id())
-    status, log = checkout.previewed(1)
+    status, log = checkout.ended("preview")
     assert status == "failed", log  # by a policy
     assert token not in log
     (first,) = [note for note in request.notes.list(get_all=True) if not note.system]
     assert "Preview of `acme/dev`: 10 created" in first.body, log
     assert first.author["username"] == "preview-bot"
     checkout.push("topic", own_pipelines.planned("destroy"))
-    status, log = checkout.previewed(2)
+    status, log = checkout.ended("preview", 2)
     assert status == "success", log
     (second,) = [note for note in request.notes.list(get_all=True) if not note.system]
     assert second.id == first.id, log
