@@ -234,6 +234,23 @@ def test_proxy_reaches_docker_and_the_runner_without_being_in_a_unit(machine: Ma
         assert text == "[Service]\nEnvironmentFile=/etc/shadow-runner/proxy.env\n"
 
 
+def test_downloads_go_through_the_proxy_and_its_credential_is_in_no_command(machine: Machine) -> None:
+    proxy = "http://ci:pa55@proxy.test:3128"
+    machine.put("etc/shadow-runner/proxy.env", f"https_proxy={proxy}\nhttp_proxy={proxy}\n")
+    machine.settings = dataclasses.replace(machine.settings, repositories=(NVIDIA_CONTAINER_TOOLKIT,))
+    for file in boot_files.repository_files(machine.settings.repositories):
+        machine.put(file.path.lstrip("/"), file.content)
+    machine.write("fingerprint", NVIDIA_CONTAINER_TOOLKIT.fingerprint)
+    for name in ("apt-get", "curl"):
+        program = machine.folder / "bin" / name
+        seen = f'echo "{name} $https_proxy $http_proxy" >>"$FIXTURE/proxied"'
+        program.write_text(program.read_text().replace("\n", f"\n{seen}\n", 1))
+    assert machine.run().returncode == 0
+    proxied = (machine.folder / "fixture/proxied").read_text().splitlines()
+    assert set(proxied) == {f"apt-get {proxy} {proxy}", f"curl {proxy} {proxy}"}
+    assert not any("pa55" in line for line in [*machine.calls, *machine.console])
+
+
 def test_guard_renews_the_rules_before_it_lets_the_runner_start(machine: Machine) -> None:
     machine.run()
     unit = machine.root("etc/systemd/system/shadow-runner-guard.service").read_text()

@@ -135,5 +135,8 @@ load_settings() {
   set -a
   # shellcheck source=/dev/null
   . "${ETC}/boot.env"
+  # All downloads go through a proxy where there is one; what is on this machine must say so where it is asked.
+  # shellcheck source=/dev/null
+  [[ ! -r "${ETC}/proxy.env" ]] || . "${ETC}/proxy.env"
   set +a
 }

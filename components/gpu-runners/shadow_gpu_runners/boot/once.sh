@@ -16,8 +16,6 @@ controller() {
     set -a
     # shellcheck source=/dev/null
     . "${ETC}/job.env"
-    # shellcheck source=/dev/null
-    [[ ! -r "${ETC}/proxy.env" ]] || . "${ETC}/proxy.env"
     export SHADOW_METADATA_URL SHADOW_ROOT="$ROOT"
     exec /usr/bin/python3 -I "${HERE}/controller.py" "$@" 9>&-
   )
@@ -106,10 +104,6 @@ run_github() {
   erase "${CONFIG}/jit_config"
   (
     cd "${ROOT}${SHADOW_RUNNER_FOLDER}" || exit
-    set -a
-    # shellcheck source=/dev/null
-    [[ ! -r "${ETC}/proxy.env" ]] || . "${ETC}/proxy.env"
-    set +a
     ACTIONS_RUNNER_INPUT_JITCONFIG=$jit HOME=/home/$SHADOW_RUNNER_USER USER=$SHADOW_RUNNER_USER \
       exec setpriv --reuid "$SHADOW_RUNNER_USER" --regid "$(id -g "$SHADOW_RUNNER_USER")" --init-groups \
       ./run.sh 9>&-

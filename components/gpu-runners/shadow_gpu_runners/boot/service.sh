@@ -169,7 +169,7 @@ UNIT
 }
 
 service_is_ready() {
-  curl --fail --silent --max-time 5 --output /dev/null "http://127.0.0.1:${SHADOW_LISTEN_PORT}/readyz"
+  curl --fail --silent --max-time 5 --noproxy '*' --output /dev/null "http://127.0.0.1:${SHADOW_LISTEN_PORT}/readyz"
 }
 
 start_service() {
