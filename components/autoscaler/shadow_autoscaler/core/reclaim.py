@@ -23,6 +23,8 @@ SYSTEM_FAILURES = frozenset({"runner_system_failure", "stuck_or_timeout_failure"
 NOTICE_SLACK_S = 120.0
 """How long before the announced end a failure is laid to it: runners are stopped a little earlier."""
 
+AGREED_S = 120.0
+"""Up to this two clocks are taken to be one, and the rest for the time that news takes."""
 NOTICE_MOST_S = 86_400.0
 """How far from now an announced end can lie; the time comes from the VM, whose clock may be wrong."""
 
@@ -73,25 +75,37 @@ def _judge_late(draft: Draft, vm: Vm) -> Vm:
 def _due(draft: Draft, job: Job, vm: Vm) -> bool:
     """Whether the job ended when its VM may have been taken already; an earlier failure is its own."""
     if vm.reclaim_at is not None:
-        ended = _ended(draft, job, vm, (draft.now - NOTICE_MOST_S, draft.now + NOTICE_MOST_S))
-        return ended >= vm.reclaim_at - NOTICE_SLACK_S
+        return _ended_by_notice(draft, job, vm) >= vm.reclaim_at - NOTICE_SLACK_S
     since = vm.active_at or vm.created_at or vm.planned_at
-    return _ended(draft, job, vm, (since, draft.now)) >= since + draft.deployment.spot_min_uptime_s
+    return _ended(draft, job, vm, since) >= since + draft.deployment.spot_min_uptime_s
 
 
-def _ended(draft: Draft, job: Job, vm: Vm, possible: tuple[float, float]) -> float:
-    """Return when the job ended, by our clock: the forge's time where it can be one of ours, else reckoned.
+def _ended_by_notice(draft: Draft, job: Job, vm: Vm) -> float:
+    """Return when the job ended, by the clock of the notice: the world's, unless ours is far off."""
+    at = job.facts.finished_at
+    if at is not None and abs(at - draft.now) <= NOTICE_MOST_S:
+        return at
+    return _ended(draft, job, vm, draft.now)
 
-    How long it ran is right by any clock, and it began no later than we heard of it.
-    """
+
+def _ended(draft: Draft, job: Job, vm: Vm, since: float) -> float:
+    """Return when the job ended, by our clock, which may be another than the forge's."""
+    at = job.facts.finished_at
+    if at is None:
+        return draft.now
+    apart = _apart(job, vm)
+    if abs(apart) > AGREED_S and at + apart <= draft.now:
+        return at + apart
+    return at if since <= at <= draft.now else draft.now
+
+
+def _apart(job: Job, vm: Vm) -> float:
+    """Return how far our clock is ahead of the forge's: what it timed, we heard of no earlier."""
     facts = job.facts
-    if facts.finished_at is None:
-        return draft.now
-    if possible[0] <= facts.finished_at <= possible[1]:
-        return facts.finished_at
-    if facts.started_at is None or vm.busy_at is None:
-        return draft.now
-    return min(draft.now, vm.busy_at + max(0.0, facts.finished_at - facts.started_at))
+    found = [job.seen_at - facts.queued_at]
+    if facts.started_at is not None and vm.busy_at is not None:
+        found.append(vm.busy_at - facts.started_at)
+    return min(found, key=abs)
 
 
 def _was_reclaimed(draft: Draft, vm: Vm) -> bool:

@@ -47,6 +47,36 @@ def test_a_busy_vm_outlives_a_jump_and_still_meets_its_deadline(happen: object, 
     assert world.state.vms[vm.name].cause is Cause.JOB_DEADLINE
 
 
+@pytest.mark.parametrize("ahead", [-3600.0, -1200.0, 0.0, 1200.0, 3600.0])
+@pytest.mark.parametrize(("ran_s", "reruns"), [(600.0, 0), (2000.0, 1)])
+def test_the_forges_clock_may_be_another_than_ours(ahead: float, ran_s: float, reruns: int) -> None:
+    world = World()
+    facts = world.job()
+    world.jobs[facts.key] = replace(facts, queued_at=facts.queued_at + ahead)
+    world.tell(facts.key)
+    world.run()
+    vm = world.vm_for(facts.key)
+    world.boot(vm.name)
+    world.start(facts.key, world.machine(vm.name))
+    started = world.now + ahead
+    world.jobs[facts.key] = replace(world.jobs[facts.key], started_at=started)
+    world.tell(facts.key)
+    world.vanish(vm.name)
+    world.now += 4000.0
+    world.jobs[facts.key] = replace(
+        world.jobs[facts.key], status=JobStatus.DONE, conclusion="failure", finished_at=started + ran_s
+    )
+    world.handle(ev.ServerGone(vm.name, vm_id(world, vm.name)))
+    world.handle(ev.RunCompleted(facts.key, facts.run_id, 1))
+    world.run()
+    assert sum(world.reruns.values()) == reruns
+
+
+def vm_id(world: World, name: str) -> str:
+    """Return the ID of a VM's server."""
+    return world.state.vms[name].server_id
+
+
 def test_a_job_that_failed_by_itself_while_nobody_looked_is_not_run_again() -> None:
     world = World()
     key = world.queued()
