@@ -182,8 +182,15 @@ class Machine:
             "SHADOW_ROOT": str(self.folder / "root"),
             "SHADOW_CONSOLE": str(self.folder / "console"),
         } | environment
+        # A session of its own: a test may end all of it at once, as a power loss does.
         return subprocess.run(
-            ["/bin/bash", *arguments], env=env, capture_output=True, text=True, check=False, timeout=60
+            ["/bin/bash", *arguments],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            start_new_session=True,
         )
 
     @staticmethod

@@ -19,6 +19,8 @@ RUN=${ROOT}/run/shadow-runner
 
 # shellcheck disable=SC2034  # used by docker.sh and runner.sh
 UNITS=${ROOT}/etc/systemd/system
+# shellcheck disable=SC2034  # used by runner.sh and secrets.sh
+RUNNER_CONFIG=${ROOT}/etc/gitlab-runner/config.toml
 
 PHASE=start
 LAST_WAIT=

@@ -1,8 +1,6 @@
 # shellcheck shell=bash
 # GitLab Runner: its configuration, its start, and what must hold at each later boot.
 
-RUNNER_CONFIG=${ROOT}/etc/gitlab-runner/config.toml
-
 # stop_runner: its package starts it at once, and a running one would take up a new config.toml by itself.
 stop_runner() {
   systemctl stop "$SHADOW_RUNNER_SERVICE" >/dev/null 2>&1 || true

@@ -10,6 +10,26 @@ erase() {
   done
 }
 
+# withdraw SOURCE COPY: erase SOURCE, a file or folder with secrets, once COPY with all that it brought is on the disk.
+# SOURCE leaves its name at one stroke: wherever a run may end, none after it finds half of SOURCE there.
+withdraw() {
+  local aside
+  { find "$2" -exec sync {} + && sync "$(dirname "$2")"; } || fail "$2 cannot be written to the disk"
+  aside=$(mktemp -d "${ETC}/erase.XXXXXX")
+  mv "$1" "$aside/" || fail "$1 cannot be removed"
+  sync "$ETC" "$aside"
+  erase_withdrawn
+}
+
+# erase_withdrawn: also what a run that ended halfway has left.
+erase_withdrawn() {
+  local folder file
+  for folder in "${ETC}"/erase.*/; do
+    while IFS= read -r -d '' file; do erase "$file"; done < <(find "$folder" -type f -print0)
+    rm -rf "$folder"
+  done
+}
+
 # erase_user_data: the datasource's pickle (obj.pkl) holds the user-data too; cloud-init reads it afresh at need.
 erase_user_data() {
   local folder
@@ -54,7 +74,10 @@ remove_secrets() {
   begin secrets
   erase_user_data
   detach_config_drive
-  erase "${ETC}/config.toml"
-  [[ ! -e "${ETC}/config.toml" ]] || fail "${ETC}/config.toml cannot be removed"
+  erase_withdrawn
+  if [[ -e "${ETC}/config.toml" ]]; then
+    [[ -s "$RUNNER_CONFIG" ]] || fail "${RUNNER_CONFIG} has not been written: the first boot ended early; run boot.sh again"
+    withdraw "${ETC}/config.toml" "$RUNNER_CONFIG"
+  fi
   report ok "copies of the user-data removed"
 }

@@ -60,12 +60,21 @@ fetch_wheel() {
     printf '%s  %s\n' "$SHADOW_WHEEL_SHA256" "$2" | sha256sum --check --status
 }
 
-# install_service: the wheel is checked by its hash and brings the complete list, by hash, of what it needs. Old
-# releases of pip resolve extras anew in spite of the pins, hence --no-deps.
+# install_service: complete is what is on the disk; a power cut takes what was written last.
 install_service() {
-  local name=${SHADOW_WHEEL_SHA256:0:16} wheel
+  local name=${SHADOW_WHEEL_SHA256:0:16}
   begin install
   [[ ! -e "${SERVICE_CODE}/${name}/.complete" ]] || { report ok "installed by an earlier boot" && return 0; }
+  build_service "$name"
+  sync --file-system "${SERVICE_CODE}/${name}"
+  : >"${SERVICE_CODE}/${name}/.complete"
+  report ok "$("${SERVICE_CODE}/${name}/bin/shadow-autoscaler" --version)"
+}
+
+# build_service NAME: the wheel is checked by its hash and brings the complete list, by hash, of what it needs. Old
+# releases of pip resolve extras anew in spite of the pins, hence --no-deps.
+build_service() {
+  local name=$1 wheel
   python_is_new_enough || fail "Python 3.11 or newer with venv is needed; take an image that has it, such as Ubuntu 24.04"
   wheel=${RUN}/${SHADOW_WHEEL_URL##*/}
   retry 5 2 fetch_wheel "$SHADOW_WHEEL_URL" "$wheel" ||
@@ -80,8 +89,6 @@ install_service() {
     -r "${RUN}/wheel/shadow_autoscaler/requirements.txt" || fail "pip: $(last_words "$RETRY_OUTPUT")"
   retry 1 1 pip_install "$name" --no-deps --no-index "$wheel" || fail "pip: $(last_words "$RETRY_OUTPUT")"
   rm -rf "${RUN}/wheel" "$wheel"
-  : >"${SERVICE_CODE}/${name}/.complete"
-  report ok "$("${SERVICE_CODE}/${name}/bin/shadow-autoscaler" --version)"
 }
 
 # unpack_templates FOLDER: the pools' user-data, from the parts that they share.
@@ -101,7 +108,6 @@ for name, numbers in known["pools"].items():
 # place_files: what came with the user-data goes where only the service reads it.
 place_files() {
   begin config
-  local file
   ln -sfn "${SHADOW_WHEEL_SHA256:0:16}" "${SERVICE_CODE}/current"
   [[ -d "${ETC}/controller" ]] || { report ok "placed by an earlier boot" && return 0; }
   rm -rf "${SERVICE_ETC}.new"
@@ -113,8 +119,7 @@ place_files() {
   mv "${SERVICE_ETC}.new" "$SERVICE_ETC"
   retry 1 1 "${SERVICE_CODE}/current/bin/shadow-autoscaler" config check --config "${SERVICE_ETC}/config.yaml" ||
     fail "the configuration is refused: ${RETRY_OUTPUT}"
-  while IFS= read -r -d '' file; do erase "$file"; done < <(find "${ETC}/controller" -type f -print0)
-  rm -rf "${ETC}/controller"
+  withdraw "${ETC}/controller" "$SERVICE_ETC"
   report ok "${SERVICE_ETC}/config.yaml"
 }
 
@@ -189,13 +194,13 @@ start_tls() {
   [[ -r "${ETC}/Caddyfile" ]] || return 0
   begin tls
   install -D -m 0644 "${ETC}/Caddyfile" "${ROOT}/etc/caddy/Caddyfile"
-  if [[ -r "${ETC}/tls/key.pem" ]]; then
+  if [[ -d "${ETC}/tls" ]]; then
     install -D -m 0644 "${ETC}/tls/certificate.pem" "${ROOT}/etc/caddy/certificate.pem"
     install -D -m 0640 -g caddy "${ETC}/tls/key.pem" "${ROOT}/etc/caddy/key.pem"
-    erase "${ETC}/tls/key.pem"
   fi
   retry 1 1 caddy validate --adapter caddyfile --config "${ROOT}/etc/caddy/Caddyfile" ||
     fail "caddy validate: $(last_words "$RETRY_OUTPUT")"
+  [[ ! -d "${ETC}/tls" ]] || withdraw "${ETC}/tls" "${ROOT}/etc/caddy"
   systemctl enable caddy >/dev/null 2>&1 || true
   retry 3 2 systemctl restart caddy || fail "systemctl restart caddy: $(last_words "$RETRY_OUTPUT")"
   report ok "Caddy in front on port 443"
