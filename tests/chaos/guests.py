@@ -33,6 +33,8 @@ class Guest:
     active_at: float
     alive: bool = True
     runner_name: str = ""
+    announced: bool = False
+    """Whether the cloud has said that it takes the VM, which it then does."""
 
     @property
     def caller(self) -> Caller:
@@ -92,7 +94,7 @@ class Guests:
             self._later(guest, self._random.uniform(1.0, 3600.0), lambda: self._take(guest))
 
     def _take(self, guest: Guest) -> None:
-        if self.calm:
+        if self.calm and not guest.announced:
             return
         self._taking = guest.server.server_id
         ending = self._random.choice(("SHUTOFF", "ERROR", "EXPIRED", ""))
@@ -103,6 +105,9 @@ class Guests:
         self._taking = None
 
     def _notice(self, guest: Guest) -> None:
+        if self.calm:
+            return
+        guest.announced = True
         self._report(guest, "reclaim", {"at": self._clock.true + NOTICE_S})
 
     def _report_phase(self, guest: Guest, phase: str, fails: str) -> None:

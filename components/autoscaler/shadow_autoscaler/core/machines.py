@@ -157,7 +157,7 @@ class Vm:
     runner_ended_at: float | None = None
     """When its boot script said that the runner has ended."""
     complaints: tuple[str, ...] = ()
-    """Phases whose failure it reported while it had a job."""
+    """Phases whose failure it reported."""
     retry_at: float | None = None
     """When the call that its phase waits for is sent again."""
 

@@ -25,7 +25,7 @@ from shadow_autoscaler.core.windows import wanted
 MAX_REGISTRATIONS = 20
 """Configurations minted for one VM, those that the forge refused for a while included."""
 NOTED = 10
-"""Failed phases that are noted of a VM with a job; a job that is root may report any number."""
+"""Failed phases that are noted of a VM; a job that is root may report any number."""
 FRESH_S = 30.0
 """How long the forge's word that a job waits is good for at the hand-over."""
 
@@ -51,10 +51,11 @@ def _progress(draft: Draft, vm: Vm, event: VmReported) -> None:
 
 
 def _failed(draft: Draft, vm: Vm, event: VmReported) -> None:
+    if event.phase in vm.complaints or len(vm.complaints) >= NOTED:
+        return
+    vm = draft.put_vm(replace(vm, complaints=(*vm.complaints, event.phase)))
     if vm.phase >= Phase.BUSY:
-        if event.phase not in vm.complaints and len(vm.complaints) < NOTED:
-            draft.put_vm(replace(vm, complaints=(*vm.complaints, event.phase)))
-            draft.note(vm.name, f"reports {event.phase} failed: {event.reason}")
+        draft.note(vm.name, f"reports {event.phase} failed: {event.reason}")
         return
     cause = Cause.GPU_UNHEALTHY if event.phase.startswith("gpu") else Cause.BOOT_FAILED
     boot_failed(draft, vm, cause, f"{event.phase}: {event.reason}")

@@ -218,6 +218,21 @@ def test_a_look_of_the_time_before_the_restart_is_no_first_look() -> None:
     assert not world.killed
 
 
+def test_an_old_webhook_is_still_known_after_the_clock_was_set_ahead() -> None:
+    world = World()
+    key = world.queued()
+    queued = world.jobs[key]
+    world.finish(key, "cancelled")
+    world.tell(key)
+    world.run()
+    step(world, 40 * DAY)
+    world.wait(1.0)
+    world.handle(ev.JobSeen(queued))
+    world.run()
+    assert world.state.jobs[key].status is JobStatus.DONE
+    assert not world.machines
+
+
 def test_suspects_and_alarms_move_with_the_clock() -> None:
     world = World()
     world.state.suspects["leftover:port:x"] = Suspect("leftover:port:x", world.now - 10.0)
