@@ -20,6 +20,7 @@ from shadow_gpu_runners.controller_boot import ControllerSettings
 
 pytestmark = pytest.mark.slow
 
+VOLUME = "ad87e2d7-1967-488d-a95f-574b46c6d582"
 WHEEL = "shadow_autoscaler-0.1.0-py3-none-any.whl"
 PROGRAM = """
 import http.server, re, sys, urllib.request
@@ -107,6 +108,7 @@ def user_data(outside: Outside) -> str:
         wheel_url=f"{outside.url}/{WHEEL}",
         wheel_sha256=hashlib.sha256(outside.wheel).hexdigest(),
         deployment="p.s",
+        data_volume_id=VOLUME,
         tls="none",
         port=port,
         boot=BootSettings("", gpu_count=0, repositories=(), packages=controller_boot.packages("none")),
@@ -128,7 +130,7 @@ def until_ready(lab: Lab, guest: Guest, boots: int) -> None:
 def test_a_first_boot_that_fails_goes_on_by_itself_and_a_reboot_closes_the_route_again(
     lab: Lab, outside: Outside
 ) -> None:
-    guest = lab.add(user_data(outside), name="controller")
+    guest = lab.add(user_data(outside), name="controller", volumes=(VOLUME,))
     lab.until(lambda: said(guest, "phase=retry status=wait reason=attempt 1 failed"), console(guest)[-3000:])
     assert said(guest, "phase=config status=failed reason=the configuration is refused") == 1
     assert sh(guest, "systemctl is-active shadow-autoscaler").stdout.strip() != "active"
@@ -142,11 +144,14 @@ def test_a_first_boot_that_fails_goes_on_by_itself_and_a_reboot_closes_the_route
         "a.yaml",
         "b.yaml",
     ]
+    sh(guest, "echo kept >/var/lib/shadow-autoscaler/state")
     boots = report(guest)["boots"]
     lab.servers.reboot(guest.id)
     lab.until(lambda: report(guest).get("boots") == boots + 1, "the next boot")
     until_ready(lab, guest, boots=2)
     serves(guest)
+    assert sh(guest, "cat /var/lib/shadow-autoscaler/state").stdout == "kept\n"
+    assert f"/volumes/{VOLUME} " in sh(guest, "grep /var/lib/shadow-autoscaler /proc/self/mountinfo").stdout
 
 
 def serves(guest: Guest) -> None:

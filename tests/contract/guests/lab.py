@@ -34,7 +34,13 @@ class Lab:
         self.agent = Agent(self.servers, home)
 
     def add(
-        self, user_data: str | bytes = "", *, name: str = "gpu-0", flavor: str = FLAVOR, **meta: str
+        self,
+        user_data: str | bytes = "",
+        *,
+        name: str = "gpu-0",
+        flavor: str = FLAVOR,
+        volumes: tuple[str, ...] = (),
+        **meta: str,
     ) -> Guest:
         """Make an ACTIVE server; its guest boots at the next tick."""
         server = Server(
@@ -49,6 +55,7 @@ class Lab:
                 Address("203.0.113.7", "ci", "", "floating"),
             ),
             user_data=encoded(user_data) if user_data else "",
+            volumes=volumes,
         )
         self.servers.add(server)
         return Guest(server.id, self.home)

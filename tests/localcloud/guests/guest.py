@@ -18,7 +18,7 @@ from localcloud.standins.__main__ import MODULES
 from localcloud.world import write_private
 
 _IN_SBIN = frozenset(
-    {"iptables", "ip6tables", "iptables-save", "nft", "modprobe", "sysctl", "blkid", "mkfs.ext4"}
+    {"iptables", "ip6tables", "iptables-save", "nft", "modprobe", "sysctl", "blkid", "blockdev", "mkfs.ext4"}
 )
 _INSTALLED_LATER = frozenset({"docker", "dockerd", "containerd", "nvidia-ctk", "init"})
 _JOB_USER = rootfs.Account("ubuntu", 1000, "/home/ubuntu")

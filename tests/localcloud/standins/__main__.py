@@ -38,6 +38,8 @@ MODULES = {
     "nvidia-smi": "nvidia_smi",
     "nvidia-ctk": "nvidia_ctk",
     "blkid": "disks",
+    "blockdev": "disks",
+    "dd": "disks",
     "mkfs.ext4": "disks",
     "mount": "disks",
     "docker": "docker",

@@ -20,7 +20,13 @@ DISKS = {
     "mkfs.ext4": "",
     "mountpoint": "exit 1",
     "mount": "",
+    "blockdev": 'stat -L -c %s "${!#}"',
+    "dd": 'grep -q blkid "$FIXTURE/calls" && when=after || when=before\n'
+    '[ "$when-${*: -2:1}" != "$(cat "$FIXTURE/unreadable")" ] || '
+    '{ echo "dd: error reading: EIO" >&2; exit 1; }\n'
+    'exec /usr/bin/dd "$@"',
 }
+SIZE_MIB = 64
 PARTS = ("packages.sh", "metadata.sh", "secrets.sh", "service.sh")
 
 
@@ -31,7 +37,9 @@ def controller(machine: Machine) -> Machine:
         path.write_text(f'#!/bin/bash\nprintf \'%s\\n\' "$(basename "$0") $*" >>"$FIXTURE/calls"\n{body}\n')
         path.chmod(0o755)
     machine.write("blkid", "0")
-    machine.put(f"dev/disk/by-id/virtio-{VOLUME[:20]}", "")
+    machine.write("unreadable", "")
+    with machine.put(f"dev/disk/by-id/virtio-{VOLUME[:20]}", "").open("wb") as disk:
+        disk.truncate(SIZE_MIB * 1024**2)
     machine.put("etc/fstab", "")
     return machine
 
@@ -50,6 +58,25 @@ def test_only_a_volume_without_any_content_is_formatted(
     calls = attach(controller)
     assert ("mkfs.ext4" in calls) is formatted
     assert "\nmount " in calls
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("where", ["count=4", f"skip={SIZE_MIB - 4}"])
+def test_a_volume_that_cannot_be_read_is_never_taken_for_an_empty_one(
+    controller: Machine, when: str, where: str
+) -> None:
+    """`blkid` says 2 as well where it cannot open or read the device."""
+    controller.write("blkid", "2")
+    controller.write("unreadable", f"{when}-{where}")
+    assert "mkfs.ext4" not in attach(controller)
+    assert "status=failed" in controller.console[-1]
+    assert "cannot be read: dd: error reading: EIO" in controller.console[-1]
+
+
+def test_a_volume_that_was_mounted_before_is_never_formatted(controller: Machine) -> None:
+    attach(controller)
+    controller.write("blkid", "2")
+    assert "mkfs.ext4" not in attach(controller)
 
 
 def test_the_volume_is_mounted_again_at_later_boots(controller: Machine) -> None:

@@ -20,7 +20,31 @@ data_device_is_there() {
   [[ -e "$(data_device)" ]]
 }
 
-# mount_data: a volume that holds anything is never formatted; blkid says 2 where it finds nothing at all.
+# read_ends: of the volume, where file systems have their marks.
+read_ends() {
+  local bytes
+  bytes=$(blockdev --getsize64 "$(data_device)") &&
+    dd if="$(data_device)" of=/dev/null bs=1M count=4 status=none &&
+    dd if="$(data_device)" of=/dev/null bs=1M skip="$(((bytes >> 20) - 4))" status=none
+}
+
+# volume_is_empty: blkid says 2 where it finds nothing at all, but also where it cannot open or read the volume. So that
+# must work before and after; and the caller holds it open, so that blkid meets what has been read.
+volume_is_empty() {
+  local status=0
+  retry 3 1 read_ends || fail "volume ${SHADOW_DATA_VOLUME} cannot be read: $(last_words "$RETRY_OUTPUT")"
+  blkid --probe "$(data_device)" >/dev/null 2>&1 || status=$?
+  retry 1 1 read_ends || fail "volume ${SHADOW_DATA_VOLUME} cannot be read: $(last_words "$RETRY_OUTPUT")"
+  [[ "$status" == 2 ]]
+}
+
+# format_empty_volume: one that holds anything, or was mounted before, is never formatted.
+format_empty_volume() {
+  ! grep -q "^$(data_device) " "${ROOT}/etc/fstab" 2>/dev/null || return 0
+  volume_is_empty 8<"$(data_device)" || return 0
+  retry 1 1 mkfs.ext4 -q -L shadow-state "$(data_device)" || fail "mkfs.ext4: $(last_words "$RETRY_OUTPUT")"
+}
+
 mount_data() {
   begin data
   mkdir -p "$SERVICE_DATA"
@@ -29,11 +53,7 @@ mount_data() {
     return 0
   fi
   retry 7 1 data_device_is_there || fail "volume ${SHADOW_DATA_VOLUME} does not show up as $(data_device)"
-  local status=0
-  blkid "$(data_device)" >/dev/null 2>&1 || status=$?
-  if [[ "$status" == 2 ]]; then
-    retry 1 1 mkfs.ext4 -q -L shadow-state "$(data_device)" || fail "mkfs.ext4: $(last_words "$RETRY_OUTPUT")"
-  fi
+  format_empty_volume
   mountpoint -q "$SERVICE_DATA" || retry 3 2 mount "$(data_device)" "$SERVICE_DATA" ||
     fail "mount $(data_device): $(last_words "$RETRY_OUTPUT")"
   grep -q " ${SERVICE_DATA} " "${ROOT}/etc/fstab" 2>/dev/null ||
