@@ -34,18 +34,23 @@ def on_notice(draft: Draft, event: ReclaimNoticed) -> None:
     vm = draft.vm(event.vm)
     if vm is None or not vm.live or vm.reclaim_at is not None:
         return
-    vm = draft.put_vm(replace(vm, reclaim_at=_announced(draft, event.at)))
+    vm = draft.put_vm(replace(vm, reclaim_at=_announced(draft, vm, event.at)))
     draft.note(vm.name, "the cloud announces that it takes this VM")
     if vm.phase < Phase.BUSY:
         _spare_job(draft, vm)
         close(draft, vm, Cause.RECLAIMED, "reclaim announced before it had a job")
 
 
-def _announced(draft: Draft, at: float | None) -> float:
+def _announced(draft: Draft, vm: Vm, at: float | None) -> float:
     """Return when the VM is taken; what its clock cannot mean counts as not said."""
-    if at is None or not draft.now - NOTICE_MOST_S <= at <= draft.now + NOTICE_MOST_S:
-        return draft.now + draft.deployment.spot_notice_s
-    return at
+    if at is not None and abs(at - _world(draft, draft.job(vm.job), vm)) <= NOTICE_MOST_S:
+        return at
+    return draft.now + draft.deployment.spot_notice_s
+
+
+def _world(draft: Draft, job: Job | None, vm: Vm) -> float:
+    """Return the time by the world's clock, as far as a job tells how ours differs from it."""
+    return draft.now if job is None else draft.now - _apart(job, vm)
 
 
 def lost(draft: Draft, vm: Vm, how: str) -> Vm:
@@ -83,7 +88,7 @@ def _due(draft: Draft, job: Job, vm: Vm) -> bool:
 def _ended_by_notice(draft: Draft, job: Job, vm: Vm) -> float:
     """Return when the job ended, by the clock of the notice: the world's, unless ours is far off."""
     at = job.facts.finished_at
-    if at is not None and abs(at - draft.now) <= NOTICE_MOST_S:
+    if at is not None and abs(at - _world(draft, job, vm)) <= NOTICE_MOST_S:
         return at
     return _ended(draft, job, vm, draft.now)
 
