@@ -26,8 +26,7 @@ main() {
   remove_secrets
   start_service
   start_tls
-  begin ready
-  report ok "controller answers at ${SHADOW_CALLBACK}"
+  wait_until_ready
 }
 
 main

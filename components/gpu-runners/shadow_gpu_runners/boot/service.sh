@@ -193,8 +193,9 @@ UMask=0077
 UNIT
 }
 
-service_is_ready() {
-  curl --fail --silent --max-time 5 --noproxy '*' --output /dev/null "http://127.0.0.1:${SHADOW_LISTEN_PORT}/readyz"
+# service_says PAGE: healthz is fine where it takes webhooks in, readyz where it also decides on them.
+service_says() {
+  curl --fail-with-body --silent --max-time 5 --noproxy '*' "http://127.0.0.1:${SHADOW_LISTEN_PORT}/$1"
 }
 
 start_service() {
@@ -203,10 +204,16 @@ start_service() {
   systemctl daemon-reload
   # Not enabled: at each boot it starts here, with its state mounted and the metadata route closed.
   retry 3 2 systemctl start "$SERVICE" || fail "systemctl start ${SERVICE}: $(last_words "$RETRY_OUTPUT")"
-  # Its first look at the cloud and the forges is part of being ready.
-  retry 8 1 service_is_ready ||
-    fail "${SERVICE} does not get ready: $(last_words "$(journalctl -n 5 --no-pager -o cat -u "$SERVICE" 2>&1)")"
-  report ok "${SERVICE} is ready"
+  retry 8 1 service_says healthz ||
+    fail "${SERVICE} does not answer: $(last_words "$(journalctl -n 5 --no-pager -o cat -u "$SERVICE" 2>&1)")"
+  report ok "${SERVICE} takes webhooks"
+}
+
+# wait_until_ready: webhooks come in meanwhile. They are written down, and decided on once that is possible.
+wait_until_ready() {
+  begin ready
+  retry 8 1 service_says readyz || fail "${SERVICE} does not decide: $(last_words "$RETRY_OUTPUT")"
+  report ok "controller answers at ${SHADOW_CALLBACK}"
 }
 
 # start_tls: Caddy takes port 443 with the given certificate, or gets and renews one by ACME.
