@@ -82,10 +82,10 @@ def test_a_refused_machine_starts_no_runner(machine: Machine, controller: Double
 
 
 def test_a_controller_in_trouble_is_asked_again(machine: Machine, controller: Double) -> None:
-    controller.config[:0] = [(202, {}), (503, {}), (202, {})]
+    controller.config[:0] = [(202, {}), (503, {})]
     played(machine, controller, GOOD)
     assert last(controller)[:2] == ("ended", "ok")
-    assert len(controller.bodies(f"/vm/v1/{VM}/config")) == 4
+    assert len(controller.bodies(f"/vm/v1/{VM}/config")) == 3
 
 
 def test_a_configuration_that_never_comes_ends_the_boot(machine: Machine, controller: Double) -> None:

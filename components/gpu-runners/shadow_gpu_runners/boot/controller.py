@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import os
 import ssl
 import sys
@@ -21,6 +22,7 @@ from typing import Any
 _REFUSED = (404, 409, 410)
 _TRIES_THAT_MATTER = 8
 _UNREACHED = (OSError, http.client.HTTPException)
+_SHORTEST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 60.0
 
 
@@ -133,12 +135,14 @@ def config(target: str) -> int:
 
 def _pause(headers: dict[str, str], own: float) -> float:
     """Return how long to wait: as a busy controller (202, 429, 503) says, `own` where it says nothing."""
+    named = next((value for name, value in headers.items() if name.lower() == "retry-after"), "")
     try:
-        wanted = float(next(value for name, value in headers.items() if name.lower() == "retry-after"))
-    except (StopIteration, ValueError):
+        wanted = float(named)
+    except ValueError:
         return own
-    # `nan` compares false with everything, so it must not come first.
-    return min(_LONGEST_PAUSE_S, max(0.2, wanted))
+    if math.isnan(wanted):
+        return own
+    return min(max(wanted, _SHORTEST_PAUSE_S), _LONGEST_PAUSE_S)
 
 
 def _write(target: Path, body: bytes) -> int:
