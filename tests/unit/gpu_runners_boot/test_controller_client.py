@@ -108,6 +108,12 @@ def test_a_pause_is_never_endless_and_never_a_busy_loop(
     assert played.pauses == [waited]
 
 
+@pytest.mark.parametrize("notice", ["nan", "inf", "-inf", "soon"])
+def test_a_notice_without_a_time_is_told_without_one(played: Played, notice: str) -> None:
+    """JSON has no word for these: the controller would refuse the whole notice."""
+    assert played.client._seconds(notice) is None
+
+
 def test_a_controller_that_is_always_busy_ends_the_wait_in_time(played: Played, tmp_path: Path) -> None:
     played.answers = [BUSY]
     assert played.client.config(str(tmp_path / "config")) == 4

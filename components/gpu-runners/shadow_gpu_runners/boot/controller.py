@@ -181,10 +181,8 @@ def _notice() -> str | None:
 
 def _seconds(notice: str) -> float | None:
     """Return the announced end in seconds since 1970; None for a notice that names no time."""
-    try:
-        return float(notice)
-    except ValueError:
-        pass
+    with suppress(ValueError):
+        return number if math.isfinite(number := float(notice)) else None
     try:
         at = datetime.fromisoformat(notice.replace("Z", "+00:00").replace("z", "+00:00"))
     except ValueError:
