@@ -77,12 +77,47 @@ def test_observed_metrics_never_block() -> None:
     assert verdict(latency(B7), latency(SLOW7), rules) is Verdict.PASS
 
 
-def test_percentiles_on_few_requests_are_only_observed() -> None:
+def asked(session_: Session, requests: int, engine: str = "") -> Session:
+    runs = tuple(replace(run, requests=requests) for run in session_.runs)
+    return replace(session_, runs=runs, workload=replace(session_.workload, engine=engine))
+
+
+def test_percentiles_on_few_requests_of_base_are_only_observed() -> None:
     rules = Rules(thresholds={"ttft_p99": Threshold(Role.GATE, 0.05)})
     base, slow = session({"ttft_p99": B7}), session({"ttft_p99": SLOW7})
-    few = replace(slow, runs=tuple(replace(run, requests=100) for run in slow.runs))
     assert verdict(base, slow, rules) is Verdict.FAIL
-    assert verdict(base, few, rules) is Verdict.PASS
+    assert verdict(asked(base, 100), asked(slow, 100), rules) is Verdict.PASS
+
+
+def test_a_candidate_that_serves_fewer_requests_did_other_work() -> None:
+    rules = Rules(thresholds={"ttft_p99": Threshold(Role.GATE, 0.05)})
+    base, few = session({"ttft_p99": B7}), asked(session({"ttft_p99": SLOW7}), 20)
+    decision = decide_workload(base, few, rules, TODAY)
+    assert decision.verdict is Verdict.INVALID
+    assert "requests of a run: 1000 -> 20" in decision.findings[0].message
+    assert verdict(base, asked(few, 0), rules) is Verdict.INVALID
+
+
+def test_requests_of_benchmarks_that_run_for_a_time_only_keep_the_percentile_gated() -> None:
+    rules = Rules(thresholds={"ttft_p99": Threshold(Role.GATE, 0.05)})
+    base = session({"ttft_p99": B7})
+    few = asked(session({"ttft_p99": SLOW7}), 20, "import:guidellm")
+    assert verdict(asked(base, 1000, "import:guidellm"), few, rules) is Verdict.FAIL
+    timed = replace(base, runs=(replace(base.runs[0], requests=990), *base.runs[1:]))
+    assert verdict(timed, asked(session({"ttft_p99": SLOW7}), 20), rules) is Verdict.FAIL
+
+
+def test_a_gated_metric_that_some_of_the_candidates_runs_lack_is_invalid() -> None:
+    both = session({"itl_median": B7, "req_tps": [1.0] * 7})
+    bare = replace(both.runs[3], metrics={"req_tps": 1.0})
+    some = replace(both, runs=(*both.runs[:3], bare, *both.runs[4:]))
+    decision = decide_workload(both, some, RULES, TODAY)
+    assert decision.verdict is Verdict.INVALID
+    assert "itl_median is missing from 1 of the candidate's 7 runs" in decision.findings[0].message
+    assert verdict(some, some) is Verdict.PASS
+    assert rule_names(some, both) == {"missing"}
+    watched = Rules(thresholds={"itl_median": Threshold(Role.OBSERVE, 0.05)})
+    assert verdict(both, some, watched) is Verdict.PASS
 
 
 def test_noise_above_the_limit_is_inconclusive_and_says_what_it_supports() -> None:
@@ -144,7 +179,18 @@ def test_a_faster_wrong_answer_is_no_win() -> None:
     assert verdict(base, wrong, Rules(check_output=False)) is Verdict.PASS
 
 
+def test_an_output_that_only_the_candidate_cannot_tell_is_invalid() -> None:
+    base = with_output(latency(B7), "aa")
+    for digests in ([""], ["aa", ""], ["aa", "bb"]):
+        lost = with_output(latency(SAME7), *digests)
+        assert verdict(base, lost) is Verdict.INVALID
+        waiver = Waiver("output", "sampled from now on", date(2026, 12, 1))
+        assert verdict(base, lost, Rules(waivers=(waiver,))) is Verdict.PASS
+    assert verdict(latency(B7), base) is Verdict.PASS
+
+
 def test_output_that_base_cannot_reproduce_is_a_notice() -> None:
+    assert verdict(with_output(latency(B7), "aa", ""), with_output(latency(SAME7), "cc")) is Verdict.PASS
     assert verdict(with_output(latency(B7), "aa", "bb"), with_output(latency(SAME7), "cc")) is Verdict.PASS
 
 

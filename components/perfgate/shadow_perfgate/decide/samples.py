@@ -23,7 +23,7 @@ class Samples:
     candidate: tuple[float, ...]
     paired: bool
     requests: int
-    """Smallest number of requests in a run; 0 when not known."""
+    """Smallest number of requests in a run of base; 0 when not known."""
 
     @property
     def sign(self) -> int:
@@ -91,7 +91,7 @@ def _samples(old: MetricSpec, new: MetricSpec, base: Session, candidate: Session
         base=tuple(value for _, value in left),
         candidate=tuple(value for _, value in right),
         paired=paired,
-        requests=min(map(_requests, (*base.runs, *candidate.runs)), default=0) or workload.prompts,
+        requests=min(map(_requests, base.runs), default=0) or workload.prompts,
     )
 
 

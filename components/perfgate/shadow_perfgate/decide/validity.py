@@ -15,6 +15,7 @@ def check(base: Session, candidate: Session, rules: Rules) -> list[Finding]:
     checks: tuple[Callable[[Session, Session, Rules], Iterable[Finding]], ...] = (
         _same_work,
         _same_metrics,
+        _in_every_run,
         _values,
         _same_output,
     )
@@ -35,6 +36,7 @@ def _same_work(base: Session, candidate: Session, rules: Rules) -> Iterable[Find
     pairs += [
         (f"arguments.{k}", old.arguments.get(k, "(none)"), new.arguments.get(k, "(none)")) for k in keys
     ]
+    pairs += _requests(base, candidate)
     differing = [f"{name}: {a} -> {b}" for name, a, b in pairs if a != b]
     if differing:
         yield Finding(
@@ -45,11 +47,21 @@ def _same_work(base: Session, candidate: Session, rules: Rules) -> Iterable[Find
         )
 
 
+def _requests(base: Session, candidate: Session) -> list[tuple[str, str, str]]:
+    """Return how many requests runs served, when base's runs agree: those that run for a time do not."""
+    old, new = ({run.requests for run in session.counted} for session in (base, candidate))
+    # What another tool reports is what was answered in its time, and only its percentiles need a number.
+    if len(old) != 1 or old == {0} or not new or candidate.workload.engine.startswith("import:"):
+        return []
+    first, second = (", ".join(map(str, sorted(numbers))) for numbers in (old, new))
+    return [("requests of a run", first, second)]
+
+
 def _same_metrics(base: Session, candidate: Session, rules: Rules) -> Iterable[Finding]:
     workload = candidate.workload.name
     old, new = specs(base, rules), specs(candidate, rules)
     for name in sorted(old.keys() - new.keys()):
-        gated = rules.threshold(old[name], workload).role is Role.GATE
+        gated = _is_gated(old[name], workload, rules)
         yield Finding(
             "vanished",
             INVALID if gated else None,
@@ -83,6 +95,31 @@ def _same_meaning(old: MetricSpec, new: MetricSpec) -> Iterable[Finding]:
         )
 
 
+def _in_every_run(base: Session, candidate: Session, rules: Rules) -> Iterable[Finding]:
+    """Yield the metrics that only some runs tell: the others may be just those that went badly."""
+    lacking = {side: _lacking(s, rules) for side, s in (("base", base), ("candidate", candidate))}
+    described = specs(candidate, rules)
+    for side, session in (("base", base), ("candidate", candidate)):
+        for name, runs in sorted(lacking[side].items()):
+            gated = name in described and _is_gated(described[name], candidate.workload.name, rules)
+            blocks = gated and side == "candidate" and name not in lacking["base"]
+            text = f"{name} is missing from {runs} of the {side}'s {len(session.counted)} runs"
+            remedy = "; have each run tell it, or fail" if gated else ""
+            yield Finding("missing", INVALID if blocks else None, f"{text}{remedy}")
+
+
+def _lacking(session: Session, rules: Rules) -> dict[str, int]:
+    """Return the metrics that some of a session's runs have, and how many have not."""
+    names = {spec.name: rules.aliases.get(spec.name, spec.name) for spec in session.metrics}
+    have = {now: sum(old in run.metrics for run in session.counted) for old, now in names.items()}
+    of = len(session.counted)
+    return {name: of - count for name, count in have.items() if 0 < count < of}
+
+
+def _is_gated(spec: MetricSpec, workload: str, rules: Rules) -> bool:
+    return rules.threshold(spec, workload).role is Role.GATE
+
+
 def _values(base: Session, candidate: Session, rules: Rules) -> Iterable[Finding]:
     workload = candidate.workload.name
     for side, session in (("base", base), ("candidate", candidate)):
@@ -91,7 +128,7 @@ def _values(base: Session, candidate: Session, rules: Rules) -> Iterable[Finding
         found = {spec.name: spec for spec in session.metrics}
         for place, run in enumerate(session.runs):
             for name, value in run.metrics.items():
-                gated = rules.threshold(found[name], workload).role is Role.GATE
+                gated = _is_gated(found[name], workload, rules)
                 yield from _value(f"{side}: runs[{place}].metrics.{name}", found[name], value, gated=gated)
 
 
@@ -109,14 +146,13 @@ def _value(where: str, spec: MetricSpec, value: float, *, gated: bool) -> Iterab
 
 
 def _same_output(base: Session, candidate: Session, rules: Rules) -> Iterable[Finding]:
-    old = {run.output_digest for run in base.counted if run.output_digest}
-    new = {run.output_digest for run in candidate.counted if run.output_digest}
-    if not rules.check_output or not (old and new):
+    old, new = ({run.output_digest for run in session.counted} for session in (base, candidate))
+    if not rules.check_output or not any(old):
         return
     if len(old) > 1:
         message = f"base gave {len(old)} different outputs, so outputs cannot be compared byte by byte"
         yield Finding("output", None, f"{message}; gate a quality metric instead")
-    elif new != old:
+    elif new and new != old:
         yield Finding(
             "output",
             INVALID,
@@ -126,7 +162,7 @@ def _same_output(base: Session, candidate: Session, rules: Rules) -> Iterable[Fi
 
 
 def _short(digests: set[str]) -> str:
-    return ", ".join(sorted(digest[:12] for digest in digests))
+    return ", ".join(sorted(digest[:12] or "none told, or not the same twice" for digest in digests))
 
 
 def specs(session: Session, rules: Rules) -> dict[str, MetricSpec]:
