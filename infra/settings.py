@@ -303,8 +303,9 @@ def _needed_by_autoscaler(section: object) -> dict[str, object]:
     if not isinstance(section, Mapping):
         return {}
     known = cast("Mapping[str, object]", section)
-    pools, tls = cast("list[object]", known.get("pools") or []), known.get("tls")
-    forges = {cast("Mapping[str, object]", pool).get("forge") for pool in pools if isinstance(pool, Mapping)}
+    found, tls = known.get("pools"), known.get("tls")
+    pools = cast("list[object]", found) if isinstance(found, list) else []
+    forges = [cast("Mapping[str, object]", pool).get("forge") for pool in pools if isinstance(pool, Mapping)]
     github = {"webhookSecret": True} if "github" in forges else {}
     own = isinstance(tls, Mapping) and cast("Mapping[str, object]", tls).get("mode") == "certificate"
     keys = {"autoscalerCallbackKey": True, "autoscalerTlsKey": own}
