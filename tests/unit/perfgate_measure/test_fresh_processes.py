@@ -74,9 +74,18 @@ def test_a_loader_is_called_once_and_its_time_is_the_start_time(planned: Planned
     assert session.runs[0].metrics["start_time"] > 0
 
 
-def test_answers_that_change_within_a_run_have_no_digest(planned: Planned, tmp_path: Path) -> None:
-    code = "import itertools\nc = itertools.count()\ndef generate(prompts, n):\n    for _ in range(n):\n"
-    session = measured(planned(**CALL), tmp_path, code + "        yield [next(c) for _ in prompts]")
+@pytest.mark.parametrize(
+    "answers",
+    [
+        "    for _ in range(n):\n        yield [next(c) for _ in prompts]",
+        "    return [[next(c)] for _ in prompts]",
+    ],
+)
+def test_answers_that_change_within_a_run_have_no_digest(
+    planned: Planned, tmp_path: Path, answers: str
+) -> None:
+    code = "import itertools\nc = itertools.count()\ndef generate(prompts, n):\n"
+    session = measured(planned(**CALL), tmp_path, code + answers)
     assert session.runs[0].output_digest == ""
     assert any("outputs differ between passes" in note for note in session.notes)
 

@@ -33,6 +33,8 @@ class Measured:
     streams: bool
     sources: tuple[str, ...] = ()
     """Folders of loaded modules that are not installed."""
+    outputs: int = 1
+    """How many different outputs the passes of this process gave."""
 
 
 def measure(
@@ -55,6 +57,7 @@ def measure(
         tuple(told["notes"]),
         bool(told.get("streams", False)),
         tuple(told.get("sources", ())),
+        len(told.get("digests", [""])),
     )
 
 
