@@ -3,7 +3,10 @@
 import os
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from cryptography import x509
 
 from setting_kinds import NAMESPACE, REMEDY
 
@@ -55,5 +58,29 @@ def _tls(wanted: "Autoscaler") -> Iterator[str]:
     file = wanted.tls.certificate_file
     if wanted.tls.mode == "certificate" and not file:
         yield f"{_KEY}.tls.certificateFile: missing, expected a PEM file for mode 'certificate'; name it"
-    elif file and not os.access(file, os.R_OK):
-        yield f"{_KEY}.tls.certificateFile: got {file!r}, expected a readable PEM file; correct the path"
+    elif file and wanted.tls.mode != "certificate":
+        expected = f"none for mode {wanted.tls.mode!r}; leave it out, or set mode to 'certificate'"
+        yield f"{_KEY}.tls.certificateFile: got {file!r}, expected {expected}"
+    elif file and (expected := _expected_instead(Path(file))):
+        yield f"{_KEY}.tls.certificateFile: got {file!r}, expected {expected}"
+
+
+def _expected_instead(file: Path) -> str:
+    """Return what a chain of certificates should be where it is none, and the remedy."""
+    if not file.is_file() or not os.access(file, os.R_OK):
+        return "a readable file; correct the path"
+    pem = file.read_bytes()
+    if b"PRIVATE KEY" in pem:
+        return "no private key in it; take that out and set the secret autoscalerTlsKey"
+    return (
+        "" if _is_chain(pem) else "whole certificates in PEM form, its own first; mend the file"
+    )
+
+
+def _is_chain(pem: bytes) -> bool:
+    try:
+        # A last one that is cut off is passed over.
+        whole = len(x509.load_pem_x509_certificates(pem)) == pem.count(b"-----BEGIN CERTIFICATE-----")
+        return whole and bool(pem.decode())
+    except ValueError:
+        return False

@@ -56,13 +56,8 @@ def pool(**changes: Any) -> dict[str, Any]:
     return {**copy.deepcopy(SECTION["pools"][0]), **changes}
 
 
-def test_a_good_section_is_taken(tmp_path: Path) -> None:
+def test_a_good_section_is_taken() -> None:
     assert load().autoscaler
-    chain = tmp_path / "chain.pem"
-    chain.touch()
-    with pytest.raises(settings.SettingsError, match="autoscalerTlsKey: missing") as caught:
-        load(tls={"mode": "certificate", "certificateFile": str(chain)})
-    assert "certificateFile" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +65,6 @@ def test_a_good_section_is_taken(tmp_path: Path) -> None:
     [
         ({"pools": [pool(), pool()]}, "autoscaler.pools: the name 'hub' is used 2 times"),
         ({"pools": [pool(forge="gitlab")]}, "expected shadow-gpu-runners:gitlab to be set up"),
-        ({"tls": {"certificateFile": "/nowhere.pem"}}, "tls.certificateFile: got '/nowhere.pem', expected"),
     ],
 )
 def test_a_fault_names_its_key_and_what_to_do(section: dict[str, Any], told: str) -> None:

@@ -1,4 +1,4 @@
-"""The stack's configuration: whatever stands anywhere in it, its faults are named, and there is no traceback."""
+"""The stack's configuration: whatever stands anywhere in it, its faults are named, with no traceback."""
 
 import copy
 import json
