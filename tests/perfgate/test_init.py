@@ -1,6 +1,7 @@
 """`init` writes a configuration and a pipeline that work as they are."""
 
 import json
+import re
 import subprocess
 import tomllib
 from collections.abc import Callable
@@ -57,6 +58,17 @@ def test_the_pipeline_installs_what_it_is_told(gate: Any, repository: Path) -> N
     assert result.code == 2
     assert "--package: got" in result.output
     assert not (repository / ".github").exists()
+
+
+@pytest.mark.parametrize("forge", ["gitlab", "github"])
+def test_without_a_package_nothing_of_an_index_is_installed(gate: Any, repository: Path, forge: str) -> None:
+    result = gate("init", "--forge", forge)
+    assert "--package was not given" in result.output
+    place = {"gitlab": ".gitlab/perfgate.yml", "github": ".github/workflows/perfgate.yml"}[forge]
+    assert f"replace HOST, GROUP and COMMIT in {place}" in result.output
+    [asked] = re.findall(r'pip install "(.*)"', (repository / place).read_text())
+    assert " @ git+https://HOST/" in asked
+    assert "--package was not given" not in gate("init", "--package", "shadow-perfgate[gpu]==0.1.0").output
 
 
 def test_existing_files_are_left_alone(gate: Any, repository: Path) -> None:

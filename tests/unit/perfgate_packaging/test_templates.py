@@ -15,6 +15,7 @@ import yaml
 from localcloud.gitlab.ci.config import compile_file
 
 ROOT = Path(__file__).parents[3]
+WHEEL = "shadow-perfgate[gpu] @ https://packages.example/shadow_perfgate-1.0-py3-none-any.whl#sha256=ab"
 EXAMPLE = ROOT / "examples" / "perfgate"
 COMPONENT = (ROOT / "templates" / "perfgate.yml").read_text(encoding="utf-8")
 ACTION: dict[str, Any] = yaml.safe_load(
@@ -31,7 +32,8 @@ def rendered(**given: object) -> bytes:
     header, _, body = COMPONENT.partition("\n---\n")
     inputs: dict[str, Any] = yaml.safe_load(header)["spec"]["inputs"]
     assert not given.keys() - inputs.keys()
-    values = {name: given.get(name, spec.get("default")) for name, spec in inputs.items()}
+    given = {"package": WHEEL, **given}
+    values = {name: given[name] if name in given else spec["default"] for name, spec in inputs.items()}
 
     def filled(match: re.Match[str]) -> str:
         value = values[match[1]]
@@ -57,6 +59,16 @@ def test_the_component_is_a_job_of_gitlab(undecided: str, allowed: object) -> No
     assert "--rules-from config --reports" in plain["speed"]["script"][-1]
 
 
+def test_nothing_is_installed_by_a_name_that_anybody_may_claim() -> None:
+    header, _, _ = COMPONENT.partition("\n---\n")
+    assert "default" not in yaml.safe_load(header)["spec"]["inputs"]["package"]
+    example: dict[str, Any] = yaml.safe_load((EXAMPLE / ".gitlab-ci.yml").read_bytes())
+    asked = example["perfgate"]["variables"]["PERFGATE_PACKAGE"]
+    assert re.fullmatch(r"shadow-perfgate\[gpu\] @ https://\S+#sha256=\S+", asked)
+    (step,) = [line for line in example["perfgate"]["script"] if line.startswith("pip install")]
+    assert step.endswith('"$PERFGATE_PACKAGE"')
+
+
 def test_the_examples_pipeline_is_the_articles_and_the_gate() -> None:
     jobs = {job.name for job in compile_file((EXAMPLE / ".gitlab-ci.yml").read_bytes(), no_files).jobs}
     assert jobs == {"test_inference", "perfgate"}
@@ -64,8 +76,9 @@ def test_the_examples_pipeline_is_the_articles_and_the_gate() -> None:
 
 def gate_step(tmp_path: Path, code: int, **given: str) -> tuple[int, str, str, str]:
     """Run the action's gate step with a tool that ends with `code`; return what came of it."""
-    tool = tmp_path / "bin" / "shadow-perfgate"
-    tool.parent.mkdir()
+    # In the environment that the step before makes when Python is a distribution's.
+    tool = tmp_path / "perfgate" / "bin" / "shadow-perfgate"
+    tool.parent.mkdir(parents=True)
     tool.write_text(f'#!/bin/sh\necho "$@" > "{tmp_path}/arguments"\nexit {code}\n', encoding="utf-8")
     tool.chmod(0o755)
     step = next(step for step in ACTION["runs"]["steps"] if step.get("id") == "gate")
@@ -77,7 +90,7 @@ def gate_step(tmp_path: Path, code: int, **given: str) -> tuple[int, str, str, s
     outputs = tmp_path / "outputs"
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-        env=env | {"PATH": f"{tool.parent}:{os.environ['PATH']}", "GITHUB_OUTPUT": str(outputs)},
+        env=env | {"PATH": os.environ["PATH"], "RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(outputs)},
         capture_output=True,
         text=True,
         check=False,
@@ -116,9 +129,6 @@ def installed(tmp_path: Path, script: str, **env: str) -> str:
     return asked.read_text(encoding="utf-8") if asked.exists() else ""
 
 
-WHEEL = "shadow-perfgate[gpu] @ https://packages.example/shadow_perfgate-1.0-py3-none-any.whl#sha256=ab"
-
-
 @pytest.mark.parametrize(
     ("package", "asked"),
     [
@@ -135,6 +145,37 @@ def test_the_action_installs_its_own_commit_or_what_it_is_told(
     found = installed(tmp_path, step["run"], PACKAGE=package, GITHUB_ACTION_PATH="/repo/actions/perfgate")
     assert found == f"-m|pip|install|--quiet|{asked}|"
     assert (ROOT / "actions/perfgate/../../components/perfgate/pyproject.toml").is_file()
+
+
+@pytest.mark.parametrize("managed", [True, False])
+def test_the_action_leaves_an_externally_managed_python_alone(tmp_path: Path, managed: bool) -> None:
+    (step,) = [step for step in ACTION["runs"]["steps"] if step["name"] == "Install"]
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    # Makes the environment's folder, so that its Python is found there like a real one.
+    python.write_text(
+        f"""#!/bin/sh
+case "$*" in
+    *EXTERNALLY-MANAGED*) echo {managed} ;;
+    "-m venv --system-site-packages "*) mkdir -p "$4/bin" && cp "$0" "$4/bin/python3" ;;
+    *) echo "$0 $*" >>"{tmp_path}/asked" ;;
+esac
+""",
+        encoding="utf-8",
+    )
+    python.chmod(0o755)
+    env = {
+        "PATH": f"{python.parent}:{os.environ['PATH']}", "PACKAGE": WHEEL,
+        "RUNNER_TEMP": str(tmp_path / "temp"),
+    }  # fmt: skip
+    subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], env=env, check=True
+    )
+    own = tmp_path / "temp" / "perfgate" / "bin"
+    used = own if managed else python.parent
+    assert (tmp_path / "asked").read_text(
+        encoding="utf-8"
+    ) == f"{used}/python3 -m pip install --quiet {WHEEL}\n"
 
 
 @pytest.mark.parametrize("package", ["shadow-perfgate[gpu]", WHEEL, ""])

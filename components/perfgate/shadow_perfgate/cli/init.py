@@ -10,7 +10,10 @@ from shadow_perfgate.errors import InputError
 
 ENGINES = ("command", "transformers", "openai", "callable")
 FORGES = ("gitlab", "github")
-PACKAGE = "shadow-perfgate[gpu]"
+PACKAGE = (
+    "shadow-perfgate[gpu] @ git+https://HOST/GROUP/shadow-gpu-runners@COMMIT#subdirectory=components/perfgate"
+)
+"""Stands for what was not told: a name alone could be anybody's in a package index."""
 PIPELINES = {"gitlab": Path(".gitlab/perfgate.yml"), "github": Path(".github/workflows/perfgate.yml")}
 
 
@@ -23,8 +26,7 @@ PIPELINES = {"gitlab": Path(".gitlab/perfgate.yml"), "github": Path(".github/wor
 )
 @click.option(
     "--package",
-    default=PACKAGE,
-    show_default=True,
+    default="",
     help="What the pipeline gives to pip: a requirement, a wheel's address with #sha256=…, or a path.",
 )
 def command(engine: str, forge: str | None, package: str) -> None:
@@ -41,10 +43,12 @@ def command(engine: str, forge: str | None, package: str) -> None:
         "workload": _text(f"workload-{engine}.toml").strip(),
     }
     _write(Path("perfgate.toml"), Template(_text("perfgate.toml")).substitute(values))
-    pipeline = _with_package(_text(f"{forge}.yml"), package)
+    pipeline = _with_package(_text(f"{forge}.yml"), package or PACKAGE)
     _write(PIPELINES[forge], Template(pipeline).substitute(values) if forge == "github" else pipeline)
     if forge == "gitlab":
         click.echo(f"include it from .gitlab-ci.yml:  include: [{{local: {PIPELINES[forge]}}}]")
+    if not package:
+        click.echo(f"--package was not given: replace HOST, GROUP and COMMIT in {PIPELINES[forge]}")
     click.echo("next: adapt perfgate.toml, then try `shadow-perfgate run -n 1`")
 
 
