@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import autoscaler_options
 from cryptography import x509
 
 from setting_kinds import NAMESPACE, REMEDY
@@ -26,6 +27,7 @@ def find(settings: "Settings") -> Iterator[str]:
         return
     yield from _forges(settings, {pool.forge for pool in wanted.pools})
     yield from _pools(wanted)
+    yield from autoscaler_options.find(wanted)
     yield from _tls(wanted)
     if wanted.floating_ip and not settings.network.external_network:
         yield (
@@ -72,9 +74,7 @@ def _expected_instead(file: Path) -> str:
     pem = file.read_bytes()
     if b"PRIVATE KEY" in pem:
         return "no private key in it; take that out and set the secret autoscalerTlsKey"
-    return (
-        "" if _is_chain(pem) else "whole certificates in PEM form, its own first; mend the file"
-    )
+    return "" if _is_chain(pem) else "whole certificates in PEM form, its own first; mend the file"
 
 
 def _is_chain(pem: bytes) -> bool:

@@ -21,6 +21,8 @@ class JobVolume(_Section):
     """GiB."""
     type: str = BOOT_VOLUME_TYPE
     """Volume type."""
+    premade: bool = False
+    """Whether it is made before its machine: it carries our mark from the start, and booting takes longer."""
 
 
 class JobPool(_Section):

@@ -9,6 +9,7 @@ from typing import Any, Self
 import pulumi
 import pulumi_gitlab
 import yaml
+from autoscaler_options import added
 from openstack.config import OpenStackConfig
 
 from autoscaler_settings import Autoscaler as Section
@@ -106,7 +107,7 @@ def _config(parts: Parts) -> dict[str, Any]:
     parts.given["callback-key"] = _needed(parts.secrets.callback_key)
     config: dict[str, Any] = {
         "callback_key": "callback-key",
-        "openstack": pulumi.Output.from_input(_openstack(parts)),
+        "openstack": _openstack(parts),
     }
     if parts.secrets.status_token is not None:
         parts.given["status-token"] = parts.secrets.status_token
@@ -117,7 +118,8 @@ def _config(parts: Parts) -> dict[str, Any]:
     if parts.settings.gitlab and "gitlab" in forges:
         config["gitlab"] = _gitlab(parts, parts.settings.gitlab)
     config["pools"] = [_pool(parts, pool) for pool in wanted.pools]
-    return {**config, **wanted.options}
+    config = added(config, wanted.options)
+    return {**config, "openstack": pulumi.Output.from_input(config["openstack"])}
 
 
 def _needed(value: pulumi.Output[str] | None) -> pulumi.Input[str]:
@@ -203,6 +205,7 @@ def _pool(parts: Parts, pool: JobPool) -> dict[str, Any]:
         section["image"] = pool.image
     if not pool.local_disk:
         section["volume"] = {"size_gib": pool.volume.size, "type": pool.volume.type}
+        section["volume"] |= {"premade": True} if pool.volume.premade else {}
     if pool.forge == "github" and parts.settings.github:
         section["runner_group"] = parts.settings.github.group
     return {**section, **pool.options}
