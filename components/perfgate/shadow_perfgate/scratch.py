@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from shadow_perfgate.measure.orphans import end_marked
+
 LOCK = ".owner"
 PREFIX = "perfgate-"
 
@@ -32,9 +34,10 @@ def folder(kind: str = "") -> Generator[Path]:
 
 
 def remove_stale() -> None:
-    """Remove this user's folders whose owners are gone."""
+    """Remove this user's folders whose owners are gone, and end what those left running."""
     for place in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{LOCK}"):
         if is_stale(place):
+            end_marked(place.parent)
             shutil.rmtree(place.parent, ignore_errors=True)
 
 

@@ -14,6 +14,7 @@ from gate_sessions import B7, session
 from shadow_perfgate import codec
 from shadow_perfgate.baseline.sessions import entries
 from shadow_perfgate.baseline.store import open_store
+from shadow_perfgate.measure import orphans
 
 COMMAND = (sys.executable, "-m", "shadow_perfgate")
 CONFIG = """
@@ -159,6 +160,42 @@ def test_a_forked_run_ends_with_a_killed_gate(tmp_path: Path) -> None:
         assert told.readline() == "loading\n"
         job.kill()
         assert told.read() == ""
+
+
+CHILDREN = """
+if [ "$STAGE" = "$1" ]; then
+    exec 3>"$PIPE"
+    sleep 300 &
+    setsid sleep 300 &
+    echo started >&3
+    exec sleep 300
+fi
+echo '{"itl_median": 12.5}'
+"""
+
+
+@pytest.mark.parametrize("stage", ["prepare", "bench"])
+def test_children_of_what_a_killed_gate_ran_end_with_the_next_one(tmp_path: Path, stage: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    config = CONFIG.replace('"bench.sh"]', '"bench.sh", "bench"]')
+    (tmp_path / "perfgate.toml").write_text(f'prepare = [["sh", "bench.sh", "prepare"]]\n{config}', "utf-8")
+    (tmp_path / "bench.sh").write_text(CHILDREN, encoding="utf-8")
+    env = {**os.environ, "PIPE": str(pipe), "TMPDIR": str(tmp_path)}
+    argv = [*COMMAND, "run", "-n", "1"]
+    with subprocess.Popen(argv, cwd=tmp_path, env={**env, "STAGE": stage}) as job, pipe.open("rb") as told:
+        assert told.readline() == b"started\n"
+        job.kill()
+        job.wait()
+        # Not ours, although its folder is one that a killed gate left.
+        other = {**os.environ, orphans.MARK: str(tmp_path / "perfgate-other")}
+        with subprocess.Popen(["sleep", "300"], env=other) as stranger:
+            assert subprocess.run(argv, cwd=tmp_path, env=env, check=False).returncode == 0
+            assert stranger.poll() is None
+            stranger.kill()
+        os.set_blocking(told.fileno(), False)
+        # The pipe is at its end: no process holds it any more.
+        assert os.read(told.fileno(), 1) == b""
 
 
 WRITER = """

@@ -166,7 +166,9 @@ def test_a_preloading_process_that_hangs_is_a_fault_of_the_workload(
 ) -> None:
     (plan,) = plan_input.plans(tomllib.loads(WORKLOAD)["workload"], "perfgate.toml", tmp_path)
     monkeypatch.setattr(launch, "IMPORT_S", 0.01)
-    with subprocess.Popen(["sleep", "300"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+    with subprocess.Popen(
+        ["sleep", "300"], bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
         with pytest.raises(MeasureError, match="did not answer within 0 s; import fewer packages in preload"):
             launch.Fork(server).start(plan, tmp_path, tmp_path)
         server.kill()

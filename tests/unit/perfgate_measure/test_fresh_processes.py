@@ -332,6 +332,6 @@ def test_the_base_is_a_working_tree_of_its_own_and_gone_afterwards(tmp_path: Pat
 def test_the_worker_sees_this_package_and_the_checkout_only(tmp_path: Path) -> None:
     with process.package_path() as folder:
         assert [path.name for path in Path(folder).glob("[!.]*")] == ["shadow_perfgate"]
-        assert process.environment([folder], {})["PYTHONPATH"].startswith(folder)
+        assert process.environment(folder, [folder], {})["PYTHONPATH"].startswith(folder)
     assert process.interpreter("venv/bin/python", tmp_path) == str(tmp_path / "venv/bin/python")
     assert process.interpreter("python3.12", tmp_path) == "python3.12"

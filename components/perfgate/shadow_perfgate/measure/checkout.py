@@ -3,12 +3,13 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from shadow_perfgate import scratch
 from shadow_perfgate.errors import InputError, MeasureError
+from shadow_perfgate.measure.orphans import MARK, ends_with_parent
 from shadow_perfgate.measure.process import end_group, without_tokens
 
 TAIL = 1500
@@ -71,7 +72,8 @@ def _tree_of(record: Path) -> Path:
 def made_ready(tree: Path, prepare: Sequence[Sequence[str]]) -> None:
     """Run the commands that build or install the code in `tree`; both arms get the same ones."""
     for argv in prepare:
-        ended = _run(tree, argv)
+        with scratch.folder("prepare") as place:
+            ended = _run(tree, argv, {MARK: str(place)})
         if ended.returncode != 0:
             raise MeasureError(
                 f"prepare: {' '.join(argv)!r} in {tree.name} ended with {ended.returncode}: "
@@ -93,21 +95,22 @@ def _add(repository: Path, commit: str, tree: Path) -> None:
 
 
 def _git(repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return _run(repository, ["git", *arguments])
+    return _run(repository, ["git", *arguments], {})
 
 
-def _run(folder: Path, argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _run(folder: Path, argv: Sequence[str], extra: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     try:
         with subprocess.Popen(
             [*argv],
             cwd=folder,
-            env=without_tokens(),
+            env={**without_tokens(), **extra},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
             start_new_session=True,
+            preexec_fn=ends_with_parent(),  # noqa: PLW1509 - no other thread runs yet
         ) as command:
             return _ended(command, argv, folder)
     except OSError as error:

@@ -43,11 +43,13 @@ class Spawn:
         """Start the worker, or the user's own command."""
         if plan.engine == "command":
             argv = cast("list[str]", plan.options["argv"])
-            return Spawned(argv, checkout, process.environment([str(checkout)], {}), scratch)
+            return Spawned(argv, checkout, process.environment(self._package, [str(checkout)], {}), scratch)
         write(plan, scratch)
         python = process.interpreter(plan.python, checkout)
         argv = [python, "-m", "shadow_perfgate.measure.worker", str(scratch / PLAN), str(scratch / RESULT)]
-        return Spawned(argv, checkout, process.environment([self._package, str(checkout)], {}), scratch)
+        return Spawned(
+            argv, checkout, process.environment(self._package, [self._package, str(checkout)], {}), scratch
+        )
 
 
 class Fork:
@@ -139,7 +141,7 @@ def preloaded(plan: Plan, checkout: Path, package: str) -> Generator[Fork]:
     server = subprocess.Popen(
         argv,
         cwd=checkout,
-        env=process.environment([package], NO_CUDA_YET),
+        env=process.environment(package, [package], NO_CUDA_YET),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         bufsize=0,

@@ -15,7 +15,7 @@ from typing import Protocol
 import shadow_perfgate
 from shadow_perfgate import scratch
 from shadow_perfgate.errors import MeasureError
-from shadow_perfgate.measure.orphans import ends_with_parent
+from shadow_perfgate.measure.orphans import MARK, ends_with_parent
 from shadow_perfgate.measure.quiet import ENVIRONMENT
 
 TOKENS = frozenset({"PERFGATE_GITLAB_TOKEN", "GITHUB_TOKEN"})
@@ -41,11 +41,14 @@ def package_path() -> Generator[str]:
         yield str(folder)
 
 
-def environment(paths: Sequence[str], extra: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's environment with the quiet settings and `paths` first on Python's path."""
+def environment(owner: str, paths: Sequence[str], extra: Mapping[str, str]) -> dict[str, str]:
+    """Return this process's environment with the quiet settings and `paths` first on Python's path.
+
+    `owner` is the temporary folder whose end is the process's end.
+    """
     known = os.environ.get("PYTHONPATH", "")
     joined = os.pathsep.join([*paths, *([known] if known else [])])
-    return {**without_tokens(), **ENVIRONMENT, "PYTHONPATH": joined, **extra}
+    return {**without_tokens(), **ENVIRONMENT, MARK: owner, "PYTHONPATH": joined, **extra}
 
 
 def without_tokens() -> dict[str, str]:
