@@ -73,10 +73,8 @@ def _check_config(problems: Problems, values: Mapping[str, object]) -> None:
     for key in _FILLED_IN:
         if key in config:
             problems.add(f"config.{key}", config[key], "no value, since the component sets it", "remove it")
-    pools = [_known.table(pool) for pool in cast("list[object]", config.get("pools", []))]
-    names = [str(pool.get("name")) for pool in pools]
-    if not names:
-        problems.add_missing("config.pools", "at least one pool", "see docs/reference/autoscaler-config.md")
+    _check_listen(problems, config.get("listen", {}))
+    names = [str(pool.get("name")) for pool in _pools(problems, config.get("pools"))]
     for name in sorted(set(names) ^ set(templates)):
         problems.add(
             f"userData.{name}", name, "one template for each pool in config.pools", "make them agree"
@@ -84,6 +82,29 @@ def _check_config(problems: Problems, values: Mapping[str, object]) -> None:
     for name in _names_of_secrets(config):
         if name not in _known.table(values["secrets"]):
             problems.add_missing(f"secrets.{name}", "the secret that config refers to", "add it")
+
+
+def _pools(problems: Problems, found: object) -> list[Mapping[str, object]]:
+    where = ("at least one pool", "see docs/reference/autoscaler-config.md")
+    if not found:
+        problems.add_missing("config.pools", *where)
+    elif not isinstance(found, list):
+        problems.add("config.pools", found, f"a list of {where[0]}", where[1])
+    pools = cast("list[object]", found) if isinstance(found, list) else []
+    for index, pool in enumerate(pools):
+        if not isinstance(pool, Mapping):
+            problems.add(f"config.pools[{index}]", pool, "a table", where[1])
+    return [cast("Mapping[str, object]", pool) for pool in pools if isinstance(pool, Mapping)]
+
+
+def _check_listen(problems: Problems, found: object) -> None:
+    if not isinstance(found, Mapping):
+        problems.add("config.listen", found, "a table", "such as port: 8080")
+        return
+    port = cast("Mapping[str, object]", found).get("port", 8080)
+    # Programs in YAML and Node.js hand whole numbers over as floats.
+    if isinstance(port, bool) or not isinstance(port, int | float) or port not in range(1, 65_536):
+        problems.add("config.listen.port", port, "a whole number from 1 to 65535", "correct it")
 
 
 _SECRET_KEYS = frozenset(

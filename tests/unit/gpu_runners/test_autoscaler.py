@@ -142,6 +142,14 @@ def test_all_faults_are_told_together() -> None:
         assert part in str(caught.value), part
 
 
+@pytest.mark.parametrize("odd", [5, "odd", True, ["odd"], {"port": "8080"}, {"port": 0}, None], ids=repr)
+@pytest.mark.parametrize("key", ["pools", "listen"])
+def test_a_section_of_another_kind_is_named(key: str, odd: Any) -> None:
+    """A program without a type checker may give anything."""
+    with pytest.raises(pulumi.RunError, match=rf"config\.{key}"):
+        made(config={**CONFIG, key: odd})
+
+
 @pytest.mark.parametrize(
     ("url", "mode"),
     [
