@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from autoscaler_settings import Autoscaler
 
 POOL: Final[Mapping[str, str]] = {
-    "name": "name",
-    "forge": "forge",
-    "labels": "labels",
-    "max": "max",
-    "ladder": "flavors, market and zones",
-    "image": "image",
-    "volume": "volume and localDisk",
+    "name": "the pool's name",
+    "forge": "the pool's forge",
+    "labels": "the pool's labels",
+    "max": "the pool's max",
+    "ladder": "the pool's flavors, market and zones",
+    "image": "the pool's image",
+    "volume": "the pool's volume and localDisk",
     "runner_group": "github.group",
-    "user_data_file": "gpuImage, packages and runnerArchive",
+    "user_data_file": "the pool's gpuImage, packages and runnerArchive",
 }
 """Keys of a pool that the stack sets, and by which of its own."""
 CONTROLLER: Final[Mapping[str, str]] = {

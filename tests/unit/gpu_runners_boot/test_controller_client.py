@@ -108,6 +108,16 @@ def test_a_pause_is_never_endless_and_never_a_busy_loop(
     assert played.pauses == [waited]
 
 
+def test_an_identity_that_was_half_kept_is_asked_for_again(
+    played: Played, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "run/shadow-runner/server-id"
+    kept.write_text("")
+    monkeypatch.setattr(played.client, "_meta_data", lambda: {"uuid": "server-2"})
+    assert played.client._server_id() == "server-2"
+    assert kept.read_text() == "server-2"
+
+
 @pytest.mark.parametrize("notice", ["nan", "inf", "-inf", "soon"])
 def test_a_notice_without_a_time_is_told_without_one(played: Played, notice: str) -> None:
     """JSON has no word for these: the controller would refuse the whole notice."""

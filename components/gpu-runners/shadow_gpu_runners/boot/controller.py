@@ -65,8 +65,8 @@ def _meta_data() -> dict[str, Any]:
 def _server_id() -> str:
     """Return the instance's UUID, kept once known: the way to the metadata service may close."""
     kept = Path(_setting("ROOT") + "/run/shadow-runner/server-id")
-    if kept.exists():
-        return kept.read_text().strip()
+    if kept.exists() and (known := kept.read_text().strip()):
+        return known
     found = str(_meta_data().get("uuid", ""))
     if found:
         kept.parent.mkdir(parents=True, exist_ok=True)
