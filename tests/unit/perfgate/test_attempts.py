@@ -112,6 +112,50 @@ def test_a_retry_is_not_cleared_by_the_stored_baseline(tmp_path: Path) -> None:
     assert machine.alone == 2
 
 
+class Killed(Machine):
+    """Its job is cancelled while the pairs after the first look are measured."""
+
+    def pairs(self, first: int, last: int, progress: Progress) -> tuple[Session, Session]:
+        """Measure pairs, once."""
+        if first:
+            raise KeyboardInterrupt
+        return super().pairs(first, last, progress)
+
+
+def test_a_job_that_is_cancelled_between_looks_is_an_attempt_too(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        gate({"chat128": Killed(1.05, 0.02)}, setting(store))
+    again = attempt(store, 1.05, 0.02, 3)
+    assert "attempt 2 on this commit: the 6 pairs measured before count too" in said(again)
+    measured = runs(again)
+    assert measured > 12
+    third = attempt(store, 1.05, 0.02, 3)
+    assert f"attempt 3 on this commit: the {measured} pairs measured before count too" in said(third)
+    pairs = [run.pair for run in third.workloads[0].candidate.runs]  # type: ignore[union-attr]
+    assert len(set(pairs)) == len(pairs)
+
+
+@pytest.mark.parametrize("arms", ["bc", "c"])
+def test_a_damaged_attempt_is_told_and_counts_without_its_pairs(tmp_path: Path, arms: str) -> None:
+    store = FolderStore(tmp_path)
+    store.create({f"acme%2Fllm/main/f/w/v1/sessions/20261130T000000Z-{'b' * 12}-ab.json": b"{}"})
+    attempt(store, 1.09, 0.003, 1)
+    for arm in arms:
+        [kept] = (tmp_path / "acme%2Fllm" / "mr%2F7").rglob(f"*{arm}.json")
+        kept.write_text("{", encoding="utf-8")
+    machine = Machine(1.09, 0.003, 2)
+    again = gate({"chat128": machine}, setting(store))
+    assert machine.alone == 0
+    assert runs(again) == 6
+    assert "attempt 2 on this commit" in said(again)
+    assert "1/2 of alpha" in said(again)
+    assert "is damaged" in said(again)
+    # The pairs of the whole attempt are still there for the third.
+    third = attempt(store, 1.09, 0.003, 3)
+    assert "attempt 3 on this commit: the 6 pairs measured before count too" in said(third)
+
+
 def test_alpha_is_spent_over_attempts(tmp_path: Path) -> None:
     looks: list[float] = []
     store = FolderStore(tmp_path)

@@ -87,8 +87,9 @@ def test_everything_that_can_be_said() -> None:
     ("text", "words"),
     [
         ("surprise = 1", "surprise: unknown key"),
-        ("[gate]\nlooks = [6, 6]", "looks must ascend"),
+        ("[gate]\nlooks = [6, 6]", "looks must ascend and"),
         ("[gate]\nlooks = [3]", "begin at min_runs (5)"),
+        ("[gate]\nlooks = [6, 1500]", "looks must ascend and stay at 1000 or below"),
         ("[gate]\nmin_runs = 3", "gate.min_runs"),
         ('[gate]\nmissing_baseline = "skip"', "gate.missing_baseline"),
         ("[gate]\nalpha = 0.5", "gate.alpha"),

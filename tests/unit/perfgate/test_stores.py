@@ -96,6 +96,23 @@ def test_sessions_come_back_whole_and_in_order(store: Store) -> None:
     assert entries(store, replace(key, branch="mr/7").prefix) == []
 
 
+def test_attempts_of_requests_lie_on_a_branch_of_their_own(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    store = open_store("git:perfgate-data", {}, tmp_path)
+    for branch in ("main", "mr/7"):
+        append(store, SESSION, branch, NOW)
+    found = {
+        branch: git(tmp_path, "ls-tree", "-r", "--name-only", branch).split("/")[1]
+        for branch in ("perfgate-data", "perfgate-data-attempts")
+    }
+    assert found == {"perfgate-data": "main", "perfgate-data-attempts": "mr%2F7"}
+    both = entries(open_store("git:perfgate-data", {}, tmp_path), "")
+    assert len(both) == 2
+    assert load(store, both)[0].workload == SESSION.workload
+    store.delete(entry.name for entry in both)
+    assert entries(store, "") == []
+
+
 def test_c22_concurrent_writers_lose_nothing(tmp_path: Path) -> None:
     stores = [GitBranchStore(clone(tmp_path, f"job{i}"), "perfgate-data") for i in range(4)]
     with ThreadPoolExecutor(4) as pool:

@@ -124,6 +124,18 @@ def entries(store: Store, prefix: str) -> list[Entry]:
     return sorted(found, key=lambda entry: entry.name.rsplit("/", 1)[-1])
 
 
+def readable(store: Store, found: Iterable[Entry]) -> tuple[list[Session], dict[str, str]]:
+    """Read sessions from the store, in the given order; return them and the fault of each damaged file."""
+    whole: list[Session] = []
+    damaged: dict[str, str] = {}
+    for name, content in store.read(entry.name for entry in found):
+        try:
+            whole.append(_loaded(name, content))
+        except StoreError as error:
+            damaged[name] = str(error)
+    return whole, damaged
+
+
 def load(store: Store, found: Iterable[Entry]) -> list[Session]:
     """Read sessions from the store, in the given order; raise `StoreError` for one that is damaged."""
     return [_loaded(name, content) for name, content in store.read(e.name for e in found)]

@@ -40,8 +40,9 @@ def open_store(url: str, options: Mapping[str, str], root: Path) -> Store:
         return FolderStore(root / rest)
     if scheme == "git" and rest:
         from shadow_perfgate.baseline.git_branch import GitBranchStore  # noqa: PLC0415
+        from shadow_perfgate.baseline.split import SplitStore  # noqa: PLC0415
 
-        return GitBranchStore(root, rest)
+        return SplitStore(GitBranchStore(root, rest), GitBranchStore(root, f"{rest}-attempts"))
     if scheme == "s3" and rest.startswith("//") and rest.strip("/"):
         from shadow_perfgate.baseline.s3 import S3Store  # noqa: PLC0415
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from shadow_perfgate.decide.rules import MOST_PAIRS
 from shadow_perfgate.errors import InputError
 from shadow_perfgate.units import convert, convertible
 
@@ -60,6 +61,8 @@ class GateTable(_Table):
                 raise ValueError(
                     f"looks must ascend and begin at min_runs ({self.min_runs}) or more, got {looks}"
                 )
+            if looks[-1] > MOST_PAIRS:
+                raise ValueError(f"looks must ascend and stay at {MOST_PAIRS} or below, got {looks}")
         return self
 
 

@@ -8,6 +8,9 @@ from enum import StrEnum
 from shadow_perfgate.metrics import CANONICAL, DEFAULT_GATED
 from shadow_perfgate.model import Kind, MetricSpec
 
+MOST_PAIRS = 1000
+"""Most pairs of one attempt; a retry's pairs are numbered from there on."""
+
 
 class Role(StrEnum):
     """Whether a metric can block."""

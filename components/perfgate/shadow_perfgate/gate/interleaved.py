@@ -1,6 +1,6 @@
 """Stage 2: pairs of base and candidate on this machine, looked at a few times, until a decision stands."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from shadow_perfgate.decide.rules import Rules
@@ -9,7 +9,7 @@ from shadow_perfgate.decide.shift import cv
 from shadow_perfgate.decide.verdict import Finding, Verdict, WorkloadDecision
 from shadow_perfgate.decide.workload import decide_workload
 from shadow_perfgate.errors import EnvironmentFaultError
-from shadow_perfgate.gate.attempts import Attempts, Earlier
+from shadow_perfgate.gate.attempts import Attempt, Attempts, Earlier
 from shadow_perfgate.model import Session
 from shadow_perfgate.ports import Measurer, Progress
 
@@ -23,15 +23,20 @@ class _Pairs:
     """The pairs of one attempt, beside those of earlier ones."""
 
     attempts: Attempts | None
+    attempt: Attempt = field(default_factory=Attempt)
     base: Session | None = None
     candidate: Session | None = None
     earlier: Earlier | None = None
+    unkept: tuple[Session, Session] | None = None
+    refused: Finding | None = None
 
     def add(self, base: Session, candidate: Session) -> tuple[Session, Session]:
         """Add newly measured pairs and return all that count."""
         if self.base is None and self.attempts is not None:
             self.earlier = self.attempts.earlier(candidate)
         self.base, self.candidate = joined(self.base, base), joined(self.candidate, candidate)
+        first, second = self.unkept or (None, None)
+        self.unkept = joined(first, base), joined(second, candidate)
         if self.earlier is None:
             return self.base, self.candidate
         return self.earlier.with_new(self.base, self.candidate)
@@ -41,13 +46,17 @@ class _Pairs:
         """Return what alpha is divided by: it halves with each retry, so all get less than twice it."""
         return 1 if self.earlier is None else 2**self.earlier.count
 
-    def said(self, verdict: Verdict) -> tuple[Finding, ...]:
-        """Keep the attempt for a retry, and return what to say of attempts."""
-        found = [self.earlier.finding] if self.earlier is not None else []
-        if self.attempts is not None and verdict in _MEASURED and self.base and self.candidate:
-            refused = self.attempts.keep(self.base, self.candidate)
-            found += [refused] if refused is not None else []
-        return tuple(found)
+    def keep(self, verdict: Verdict) -> None:
+        """Keep what is new for a retry: a job may be ended before the next look."""
+        if self.attempts is not None and self.unkept is not None and verdict in _MEASURED:
+            self.refused = self.attempts.keep(*self.unkept, self.attempt)
+            self.unkept = self.unkept if self.refused else None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what to say of attempts."""
+        found = [] if self.earlier is None else self.earlier.findings
+        return (*found, *([] if self.refused is None else [self.refused]))
 
 
 def decide_interleaved(
@@ -78,7 +87,7 @@ def _try(
     except EnvironmentFaultError as error:
         faults = tuple(Finding("machine", Verdict.ENVIRONMENT, fault) for fault in error.faults)
         return WorkloadDecision(name, Verdict.ENVIRONMENT, findings=faults, stage="interleaved")
-    return replace(decision, findings=(*decision.findings, *pairs.said(decision.verdict)))
+    return replace(decision, findings=(*decision.findings, *pairs.findings))
 
 
 def _looks(
@@ -93,6 +102,7 @@ def _looks(
         last = number == len(looks) - 1
         look = Look(alpha / pairs.spent, last=last, min_runs=rules.min_runs)
         decision = decide_workload(base, candidate, rules, today, look)
+        pairs.keep(decision.verdict)
         if last or _settled(decision):
             return replace(decision, stage="interleaved", looks=tuple(looks[: number + 1]))
         if number == 0 and _noise(decision) > rules.noisy_from:
