@@ -23,6 +23,10 @@ class Job:
     """Branch that the request goes to."""
     base: str = ""
     """Commit of the target branch that the request is compared with, as the forge names it."""
+    head: str = ""
+    """Newest commit of the request's branch, where what is checked out may be its merge with the target."""
+    default: str = ""
+    """The project's default branch."""
     url: str = ""
     runner: str = ""
     attempt: int = 1
@@ -54,6 +58,8 @@ def _gitlab(e: Mapping[str, str]) -> Job:
         request=request,
         target=e.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", ""),
         base=e.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
+        head=e.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", ""),
+        default=e.get("CI_DEFAULT_BRANCH", ""),
         url=e.get("CI_JOB_URL", ""),
         runner=e.get("CI_RUNNER_DESCRIPTION", e.get("CI_RUNNER_ID", "")),
         name=e.get("CI_JOB_NAME", ""),
@@ -68,11 +74,13 @@ def _github(e: Mapping[str, str]) -> Job:
     return Job(
         provider="github",
         project=project,
-        branch="" if pull else e.get("GITHUB_REF_NAME", ""),
+        branch="" if pull or e.get("GITHUB_REF_TYPE") == "tag" else e.get("GITHUB_REF_NAME", ""),
         commit=e.get("GITHUB_SHA", ""),
         request=pull,
         target=e.get("GITHUB_BASE_REF", ""),
         base=text_at(event, "pull_request", "base", "sha"),
+        head=text_at(event, "pull_request", "head", "sha"),
+        default=text_at(event, "repository", "default_branch"),
         url=f"{server}/{project}/actions/runs/{e.get('GITHUB_RUN_ID', '')}",
         runner=e.get("RUNNER_NAME", ""),
         attempt=int(attempt) if attempt.isdecimal() else 1,

@@ -23,7 +23,7 @@ class Ancestry:
 
 def of(repository: Path, head: str, main: str, known_base: str = "") -> Ancestry:
     """Return the ancestry of `head` on `main`; `known_base` is the merge-base as the forge names it."""
-    base = known_base or _merge_base(repository, head, main)
+    base = known_base or merge_base(repository, head, main)
     if not base:
         return Ancestry("", (), _why(repository, main))
     listed = line(repository, "rev-list", "--first-parent", f"--max-count={WALK}", base)
@@ -37,7 +37,8 @@ def of(repository: Path, head: str, main: str, known_base: str = "") -> Ancestry
     return Ancestry(base, commits, notice)
 
 
-def _merge_base(repository: Path, head: str, main: str) -> str:
+def merge_base(repository: Path, head: str, main: str) -> str:
+    """Return the commit at which `head` left the branch `main`, or an empty text."""
     for ref in (f"refs/remotes/origin/{main}", main):
         found = line(repository, "merge-base", head, ref)
         if found:

@@ -5,10 +5,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from shadow_perfgate.errors import StoreError
+from shadow_perfgate.errors import InputError, StoreError
 
 LONGEST_S = 600.0
 """Most time for one git command: a remote that is silent must not hold the GPU."""
+
+_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 class GitError(StoreError):
@@ -43,14 +45,58 @@ def git(
     return ended.stdout
 
 
+def absolute(path: Path) -> Path:
+    """Return `path` from the root as it is written: no link is followed, on the way here neither."""
+    shell = Path(os.environ.get("PWD") or ".")
+    here = shell if shell.is_absolute() and _same(shell, Path.cwd()) else Path.cwd()
+    return Path(os.path.normpath(here / path))
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
 def within(repository: Path, path: Path) -> str:
     """Return where `path` lies in the repository, or an empty text when it lies outside.
 
-    A link is not followed: what it points to is the content's business, its place is not.
+    A link below the repository's top is not followed: what it points to is the content's business, its place
+    is not, and a change could lead it elsewhere.
     """
-    place = path.parent.resolve() / path.name
-    root = repository.resolve()
-    return place.relative_to(root).as_posix() if place.is_relative_to(root) else ""
+    place = absolute(path)
+    tops = (above for above in reversed(place.parents) if _same(above, repository))
+    top = next(tops, None)
+    return "" if top is None else place.relative_to(top).as_posix()
+
+
+def tracked(folder: Path, *places: str) -> bool:
+    """Tell whether any of `places` below `folder` is, or holds, a file under version control."""
+    return any(line(folder, "ls-files", "--", f":(literal){place}") for place in places if place)
+
+
+def content(repository: Path, commit: str, place: str) -> bytes | None:
+    """Return the file at `place` of `commit` as a checkout would have it, or None when there is none.
+
+    Links within the commit are followed, and filters such as Git LFS applied.
+    """
+    asked = f"{commit}:{place}\n".encode()
+    told = git(repository, "cat-file", "--batch-check", "--follow-symlinks", stdin=asked)
+    answer = told.decode(errors="replace").split("\n")[0].split(" ")
+    if answer[-1] == "missing":
+        return None
+    if len(answer) != 3 or answer[1] != "blob":
+        raise InputError(
+            f"{place} of {commit[:12]}: a link that leads to no file of that commit; put the file there"
+        )
+    found = git(
+        *(repository, "cat-file", "--filters", f"--path={place}", answer[0]),
+        environment={"GIT_ATTR_SOURCE": commit},
+    )
+    if found.startswith(_POINTER):
+        raise InputError(f"{place} of {commit[:12]}: a Git LFS pointer; install git-lfs where the gate runs")
+    return found
 
 
 def line(folder: Path, *arguments: str) -> str:

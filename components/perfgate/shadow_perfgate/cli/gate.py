@@ -52,8 +52,7 @@ def command(
     settings = config.load(config_path)
     job = ci.detect(os.environ)
     folder = reports or Path("perfgate-report")
-    on_main = job.branch == settings.main and not job.request
-    if record or (record is None and on_main):
+    if record or (record is None and _is_main(settings, job)):
         _record(settings, job, only, folder)
     else:
         call = _Call(settings, job, base, only, folder, rules_from, comment_key)
@@ -61,6 +60,15 @@ def command(
         if comment:
             _comment(decision, job)
         sys.exit(decision.verdict.exit_code)
+
+
+def _is_main(config: "Config", job: "Job") -> bool:
+    from shadow_perfgate.gate import base  # noqa: PLC0415 - loaded when called
+    from shadow_perfgate.gate.place import ensure_plain, folder_of, repository_of  # noqa: PLC0415
+
+    root = repository_of(folder_of(config.path))
+    ensure_plain(config.path, root, job)
+    return base.is_main(config, root, job)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +102,21 @@ def _prepared(call: _Call) -> "tuple[Judged, Path, Ancestry]":
     """Return what judges, the repository and the way to main; every fault is told before measuring."""
     from shadow_perfgate.cli import workspace  # noqa: PLC0415 - loaded when called
     from shadow_perfgate.errors import InputError  # noqa: PLC0415
+    from shadow_perfgate.gate.base import ancestry_of, remarks, usable  # noqa: PLC0415
     from shadow_perfgate.gate.judging import judge  # noqa: PLC0415
+    from shadow_perfgate.gate.place import ensure_plain, folder_of, repository_of  # noqa: PLC0415
 
     if call.base.startswith("-"):
         raise InputError(f"--base: got {call.base!r}, expected a commit; git would take it for an option")
-    root = workspace.repository_of(call.config.path.resolve().parent)
+    root = repository_of(folder_of(call.config.path))
     workspace.read_plans(call.config)
     workspace.ensure_repository(root)
+    ensure_plain(call.config.path, root, call.job)
     call.reports.mkdir(parents=True, exist_ok=True)
-    way = workspace.ancestry_of(call.config, root, call.job, call.base)
-    way = workspace.usable(way, root, call.config)
-    return judge(call.config, root, way.merge_base, call.rules_from), root, way
+    way = usable(ancestry_of(call.config, root, call.job, call.base), root, call.config, call.job)
+    judged = judge(call.config, root, way.merge_base, call.rules_from)
+    said = remarks(call.config, root, call.job, way)
+    return replace(judged, notices=(*said, *judged.notices)), root, way
 
 
 def _measured(call: _Call, judged: "Judged", root: Path, way: "Ancestry") -> "tuple[Decision, list[Line]]":
@@ -133,8 +145,9 @@ def _record(config: "Config", job: "Job", only: tuple[str, ...], reports: Path) 
     from shadow_perfgate.baseline.ancestry import Ancestry  # noqa: PLC0415 - loaded when called
     from shadow_perfgate.cli import workspace  # noqa: PLC0415
     from shadow_perfgate.gate.main_branch import record  # noqa: PLC0415
+    from shadow_perfgate.gate.place import folder_of, repository_of  # noqa: PLC0415
 
-    root = workspace.repository_of(config.path.resolve().parent)
+    root = repository_of(folder_of(config.path))
     plans = workspace.chosen(workspace.read_plans(config), only)
     with workspace.measurers(config, plans, root) as found:
         done = record(dict(found), _setting(config, job, root, Ancestry("", ())))

@@ -30,9 +30,10 @@ def command(config_path: Path | None, runs: int, output: Path, only: tuple[str, 
     from shadow_perfgate.baseline.git import line  # noqa: PLC0415
     from shadow_perfgate.cli import workspace  # noqa: PLC0415
     from shadow_perfgate.cli.progress import LogProgress  # noqa: PLC0415
+    from shadow_perfgate.gate.place import folder_of, repository_of  # noqa: PLC0415
 
     settings = config.load(config_path)
-    root = workspace.repository_of(settings.path.resolve().parent)
+    root = repository_of(folder_of(settings.path))
     job = ci.detect(os.environ)
     plans = workspace.chosen(workspace.read_plans(settings), only)
     output.mkdir(parents=True, exist_ok=True)

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shadow_perfgate import scratch
-from shadow_perfgate.baseline.git import git, line, within
+from shadow_perfgate.baseline.git import content, tracked, within
 from shadow_perfgate.config import Config, parse
 from shadow_perfgate.decide.rules import Role, Threshold, default_threshold
-from shadow_perfgate.errors import PerfgateError, StoreError
+from shadow_perfgate.errors import InputError
 from shadow_perfgate.gate.changed_rules import changed_rules
+from shadow_perfgate.gate.place import folder_of
 from shadow_perfgate.measure import plan_input, prompts
 from shadow_perfgate.measure.plan import Plan
 from shadow_perfgate.metrics import CANONICAL
@@ -31,20 +32,32 @@ class Judged:
 def judge(head: Config, repository: Path, base: str, wanted: str = "config") -> Judged:
     """Return what judges `head`: by `wanted` (`base` or `head`), or as base's configuration says (`config`).
 
-    Without a base, or when base has no configuration that can be read, head's own holds.
+    Without a base, or when base has no configuration, or one with faults, head's own holds.
     """
-    text = _text(head, repository, base)
-    if not text:
+    place = within(repository, head.path) if base else ""
+    text = content(repository, base, place) if place else None
+    if text is None:
         return Judged(head)
     try:
-        before = parse(tomllib.loads(text), head.path)
-        plans = _plans(before, repository, base)
-    except (PerfgateError, tomllib.TOMLDecodeError):
-        return Judged(head, (f"judged by its own {head.path.name}: that of {base[:12]} cannot be read",))
+        before = _read(text, head.path)
+    except (InputError, ValueError) as error:
+        why = str(error).splitlines()[0]
+        return Judged(head, (f"judged by its own {head.path.name}: that of {base[:12]} is BROKEN: {why}",))
     if (before.rules_from if wanted == "config" else wanted) == "head":
         return Judged(head, tuple(f"{change} in this change" for change in changed_rules(before, head)))
+    plans, shared = _plans(before, repository, base)
     merged = _merged(before, head)
-    return Judged(merged, tuple(_held(merged, head, base)), before, tuple(plans))
+    return Judged(merged, (*_held(merged, head, base), *shared), before, tuple(plans))
+
+
+def _read(text: bytes, path: Path) -> Config:
+    """Return base's configuration; its prompts are another matter, which no change may repair by its own."""
+    before = parse(tomllib.loads(text.decode()), path)
+    plain = [
+        {**table, "prompts": "decode-heavy"} if _own_prompts(table) else table for table in before.workloads
+    ]
+    plan_input.plans(plain, str(path), folder_of(path))
+    return before
 
 
 def _held(merged: Config, head: Config, base: str) -> Iterator[str]:
@@ -52,11 +65,6 @@ def _held(merged: Config, head: Config, base: str) -> Iterator[str]:
     if moved:
         yield f"judged by the {head.path.name} of the merge-base {base[:12]}, not by this change's own"
     yield from moved
-
-
-def _text(head: Config, repository: Path, base: str) -> str:
-    path = within(repository, head.path)
-    return line(repository, "show", f"{base}:{path}") if base and path else ""
 
 
 def _merged(before: Config, head: Config) -> Config:
@@ -86,28 +94,41 @@ def _is_new(name: str, before: Config) -> bool:
     return stem not in said | before.specs.keys() and (usual is None or usual.role is Role.OBSERVE)
 
 
-def _plans(before: Config, repository: Path, base: str) -> list[Plan]:
-    """Return base's workloads with base's own prompts: fewer or other ones would be another measurement."""
-    folder = before.path.resolve().parent
-    with scratch.folder("prompts") as place:
-        tables = [_with_prompts(table, repository, base, folder, place) for table in before.workloads]
-        return plan_input.plans(tables, f"{before.path} of {base[:12]}", folder)
+def _plans(before: Config, repository: Path, base: str) -> tuple[list[Plan], list[str]]:
+    """Return base's workloads with base's own prompts, and a notice for each prompts file it does not have.
+
+    Fewer or other prompts would be another measurement.
+    """
+    folder, shared = folder_of(before.path), list[str]()
+    with scratch.folder("prompts") as copies:
+        tables = list[Mapping[str, object]]()
+        for number, table in enumerate(before.workloads):
+            name = _own_prompts(table)
+            found = _prompts(repository, base, folder / name) if name else None
+            if found is not None:
+                copy = copies / f"{number}.jsonl"
+                copy.write_bytes(found)
+                tables.append({**table, "prompts": str(copy)})
+                continue
+            tables.append(table)
+            if name:
+                said = "are not under version control: base is measured with what is there"
+                shared.append(f"prompts {name} of workload {_name(table)!r} {said}")
+        return plan_input.plans(tables, f"{before.path} of {base[:12]}", folder), shared
 
 
-def _with_prompts(
-    table: Mapping[str, object], repository: Path, base: str, folder: Path, copies: Path
-) -> Mapping[str, object]:
+def _own_prompts(table: Mapping[str, object]) -> str:
     name = table.get("prompts")
-    where = (
-        within(repository, folder / name) if isinstance(name, str) and name not in prompts.STANDARD else ""
-    )
-    if not where:
-        return table
-    try:
-        content = git(repository, "show", f"{base}:{where}")
-    except StoreError:
-        # Not under version control: both arms share the one that is there.
-        return table
-    copy = copies / f"{len(list(copies.iterdir()))}.jsonl"
-    copy.write_bytes(content)
-    return {**table, "prompts": str(copy)}
+    return name if isinstance(name, str) and name not in prompts.STANDARD else ""
+
+
+def _prompts(repository: Path, base: str, path: Path) -> bytes | None:
+    """Return base's prompts, or None when they are not under version control, in the change neither."""
+    place = within(repository, path)
+    found = content(repository, base, place) if place else None
+    if found is None and tracked(repository, place, within(repository, path.resolve())):
+        raise InputError(
+            f"{path}: prompts that the merge-base {base[:12]} lacks and this change brings; "
+            "bring them under another name, with a workload of their own"
+        )
+    return found

@@ -10,6 +10,7 @@ from shadow_perfgate.baseline import ancestry
 from shadow_perfgate.baseline.store import Store
 from shadow_perfgate.config import Config
 from shadow_perfgate.decide.verdict import Decision, Finding, WorkloadDecision
+from shadow_perfgate.gate.place import folder_of
 from shadow_perfgate.gate.request import Setting, against_stored, missing_baseline, stored_baseline
 from shadow_perfgate.model import Session
 
@@ -17,7 +18,7 @@ from shadow_perfgate.model import Session
 def compare_stored(sessions: Sequence[Session], store: Store, config: Config, now: datetime) -> Decision:
     """Return, for each session, a pass or "not decided"; a missing baseline means what the policy says."""
     job = ci.detect(os.environ)
-    root = config.path.resolve().parent
+    root = folder_of(config.path)
     head = sessions[0].commit or "HEAD"
     setting = Setting(
         config=config,
