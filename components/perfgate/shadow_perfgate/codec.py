@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from shadow_perfgate.errors import InputError
+from shadow_perfgate.errors import InputError, NewerError
 from shadow_perfgate.metrics import CANONICAL
 from shadow_perfgate.model import SCHEMA_VERSION, MetricSpec, Session
 
@@ -28,7 +28,7 @@ def dumps(session: Session) -> str:
 def loads(text: str | bytes, source: str, *, own: bool = False) -> Session:
     """Read a session; `source` names it in errors.
 
-    `own` skips the search for keys given twice, for text that this program wrote and a store kept.
+    `own` skips what takes long, for text that this program wrote and a store kept, unless it is broken.
     """
     if not own:
         _check_text(text, source)
@@ -37,7 +37,10 @@ def loads(text: str | bytes, source: str, *, own: bool = False) -> Session:
     try:
         session = _adapter().validate_json(text, strict=True)
     except ValidationError as error:
+        if own:
+            _check_text(text, source)
         raise InputError(*_faults(error, source)) from None
+    _check_version({"schema_version": session.schema_version}, source)
     return _with_specs(session, source)
 
 
@@ -144,7 +147,7 @@ def _check_version(document: object, source: str) -> None:
         )
     version = cast("dict[str, object]", document).get("schema_version", SCHEMA_VERSION)
     if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise InputError(
+        raise NewerError(
             f"{source}: schema_version: got {version}, this program reads up to {SCHEMA_VERSION}; "
             "use the shadow-perfgate that wrote it, or a newer one"
         )

@@ -17,6 +17,10 @@ class InputError(PerfgateError):
     """A configuration, a session or an option is wrong (exit code 2)."""
 
 
+class NewerError(InputError):
+    """A session was written by a newer version of this program (exit code 2)."""
+
+
 class MeasureError(PerfgateError):
     """The workload itself failed: it crashed, gave no tokens or printed no JSON (exit code 2)."""
 

@@ -20,6 +20,7 @@ from shadow_perfgate.baseline.choose import choose
 from shadow_perfgate.baseline.folder import FolderStore
 from shadow_perfgate.baseline.history import prunable
 from shadow_perfgate.baseline.sessions import Key, append, entries, load
+from shadow_perfgate.baseline.store import ExistsError
 from shadow_perfgate.errors import InputError, MeasureError, StoreError
 from shadow_perfgate.measure import checkout, launch, plan_input
 
@@ -191,6 +192,68 @@ def test_a_prepare_command_or_a_remote_that_hangs_is_told(
 
 def test_a_prepare_command_cannot_wait_for_an_answer(tmp_path: Path) -> None:
     checkout.made_ready(tmp_path, [["sh", "-c", "! read answer"]])
+
+
+@pytest.mark.parametrize("more", ["", ',"colour":"blue"'])
+def test_a_stored_session_of_a_newer_program_says_so(folder: Path, more: str) -> None:
+    store = FolderStore(folder / ".perfgate")
+    append(store, SESSION, "main", datetime(2026, 11, 1, tzinfo=UTC))
+    [place] = (folder / ".perfgate").rglob("*.json")
+    text = place.read_text(encoding="utf-8")
+    place.write_text(text.replace('"schema_version":1', f'"schema_version":2{more}'), encoding="utf-8")
+    with pytest.raises(StoreError, match="schema_version: got 2, this program reads up to 1") as caught:
+        load(store, entries(store, KEY.prefix))
+    assert "remove" not in str(caught.value)
+
+
+def test_a_shared_disk_without_links_keeps_names_taken_all_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("shadow_perfgate.baseline.folder.os.link", refused)
+    monkeypatch.setattr("shadow_perfgate.baseline.folder.os.fchmod", refused)
+    store = FolderStore(folder / "s")
+    store.create({"a/1.json": b"one"})
+    with pytest.raises(ExistsError):
+        store.create({"a/1.json": b"other"})
+    assert (folder / "s/a/1.json").read_bytes() == b"one"
+    assert [path.name for path in (folder / "s/a").iterdir()] == ["1.json"]
+    (folder / "s/a/2.json.claim").touch()
+    with pytest.raises(ExistsError):
+        store.create({"a/2.json": b"another writer is at it"})
+
+
+def test_a_session_is_readable_by_all_from_its_first_moment(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes: list[int] = []
+    link = os.link
+    monkeypatch.setattr(
+        "shadow_perfgate.baseline.folder.os.link",
+        lambda old, new: (modes.append(Path(old).stat().st_mode & 0o777), link(old, new)),
+    )
+    FolderStore(folder / "s").create({"a/1.json": b"one"})
+    assert modes == [0o644]
+
+
+def test_what_a_killed_writer_left_is_removed_once_it_is_old(folder: Path) -> None:
+    store = FolderStore(folder / "s")
+    store.create({"a/1.json": b"one"})
+    for name in ("old.part", "old.json.claim", "new.part"):
+        (folder / "s/a" / name).touch()
+        if name.startswith("old"):
+            os.utime(folder / "s/a" / name, (0, 0))
+    store.create({"a/2.json": b"two"})
+    assert sorted(path.name for path in (folder / "s/a").iterdir()) == ["1.json", "2.json", "new.part"]
+
+
+def test_a_store_that_is_a_file_is_not_an_empty_one(folder: Path) -> None:
+    (folder / "s").write_text("a file", encoding="utf-8")
+    for place in (folder / "s", folder / "s" / "below"):
+        with pytest.raises(StoreError, match=r"cannot be listed \(Not a directory\)"):
+            FolderStore(place).names("")
 
 
 @pytest.mark.parametrize("year", [1970, 2001, 2999])

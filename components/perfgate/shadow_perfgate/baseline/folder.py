@@ -2,11 +2,17 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import mkstemp
 
 from shadow_perfgate.baseline.store import ExistsError
 from shadow_perfgate.errors import StoreError
+
+PART = ".part"
+CLAIM = ".claim"
+OLD_S = 3600.0
+"""Seconds after which a file that is still being written belongs to a writer that was killed."""
 
 
 class FolderStore:
@@ -27,8 +33,19 @@ class FolderStore:
 
     def names(self, prefix: str) -> list[str]:
         """Return the paths below `prefix`, in order."""
-        found = (self.root / prefix).rglob("*.json")
-        return sorted(path.relative_to(self.root).as_posix() for path in found)
+        found = (
+            Path(folder, name).relative_to(self.root).as_posix()
+            for folder, _, names in os.walk(self.root / prefix, onerror=self._not_listed)
+            for name in names
+            if name.endswith(".json")
+        )
+        return sorted(found)
+
+    @staticmethod
+    def _not_listed(error: OSError) -> None:
+        """Raise unless the folder is not there: what cannot be read must not look empty."""
+        if not isinstance(error, FileNotFoundError):
+            raise StoreError(f"{error.filename}: cannot be listed ({error.strerror})") from error
 
     def read(self, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Yield path and content of each file that is still there."""
@@ -51,10 +68,44 @@ class FolderStore:
     @staticmethod
     def _create(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent, suffix=".part") as part:
-            part.write(content)
-            part.flush()
-            os.fsync(part.fileno())
-            # A link fails when the name is taken, which a rename does not.
-            os.link(part.name, path)
-        path.chmod(0o644)
+        number, name = mkstemp(dir=path.parent, suffix=PART)
+        try:
+            with os.fdopen(number, "wb") as part:
+                with suppress(OSError):
+                    # Some shared disks know no rights.
+                    os.fchmod(number, 0o644)
+                part.write(content)
+                part.flush()
+                os.fsync(number)
+            _remove_old(Path(name))
+            _named(Path(name), path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+
+
+def _named(part: Path, path: Path) -> None:
+    """Give a whole file its name, or raise `FileExistsError` when that is taken."""
+    try:
+        # A link fails when the name is taken, which a rename does not.
+        os.link(part, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # SMB and many FUSE disks have no links: whoever makes the claim may rename.
+        claim = path.with_name(path.name + CLAIM)
+        claim.touch(exist_ok=False)
+        try:
+            if path.exists():
+                raise FileExistsError(path) from None
+            part.rename(path)
+        finally:
+            claim.unlink()
+
+
+def _remove_old(part: Path) -> None:
+    """Remove what killed writers left beside `part`; the disk's own clock tells what is old."""
+    now = part.stat().st_mtime
+    for left in part.parent.iterdir():
+        with suppress(OSError):
+            if left.name.endswith((PART, CLAIM)) and now - left.stat().st_mtime > OLD_S:
+                left.unlink()

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from shadow_perfgate import codec
 from shadow_perfgate.baseline.store import ExistsError, Store
-from shadow_perfgate.errors import InputError, StoreError
+from shadow_perfgate.errors import InputError, NewerError, StoreError
 from shadow_perfgate.model import METRICSET_VERSION, Fingerprint, Session, Workload
 
 _TRIES = 5
@@ -144,6 +144,8 @@ def load(store: Store, found: Iterable[Entry]) -> list[Session]:
 def _loaded(name: str, content: bytes) -> Session:
     try:
         return codec.loads(content, name, own=True)
+    except NewerError as error:
+        raise StoreError(f"stored session: {error}") from None
     except InputError as error:
         raise StoreError(f"stored session is damaged: {error.faults[0]}; remove that file") from None
 
