@@ -1,5 +1,6 @@
 """Every report, read by its consumer's own parser or held against its schema."""
 
+import io
 import json
 from dataclasses import replace
 from datetime import date
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from junitparser import JUnitXml
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from rich.console import Console
 
 from gate_sessions import B7, SLOW7, latency, session
 from shadow_perfgate.decide.rules import Rules, Waiver
@@ -19,7 +21,7 @@ from shadow_perfgate.decide.verdict import Decision, Finding, Verdict, WorkloadD
 from shadow_perfgate.decide.workload import decide_workload
 from shadow_perfgate.errors import InputError
 from shadow_perfgate.model import Direction, Fingerprint, Series
-from shadow_perfgate.report import data, files, gitlab, html, junit, markdown, trackers
+from shadow_perfgate.report import data, files, gitlab, html, junit, markdown, terminal, trackers
 
 TODAY = date(2026, 11, 30)
 HOSTILE = 'a|b <script>alert("x")</script> & @everyone\x07\n- item'
@@ -159,6 +161,18 @@ def test_long_markdown_is_cut_where_forges_would_refuse_it(decision: Decision) -
     text = markdown.comment(replace(many, key="perfgate"))
     assert len(text) < 65_536
     assert "the whole report is in the job's artifacts" in text
+
+
+def test_a_pass_in_which_nothing_was_compared_wears_no_green() -> None:
+    empty = Decision((WorkloadDecision("w", Verdict.PASS, stage="stored"),))
+    full = Decision((decide_workload(latency(B7), latency(B7), Rules(), TODAY),))
+    for decided, green in ((empty, False), (full, True)):
+        assert ("✅" in markdown.render(decided).splitlines()[0]) == green
+        assert ('class="verdict bg-pass"' in html.render(decided, [])) == green
+        console = Console(file=io.StringIO(), force_terminal=True, color_system="standard", width=200)
+        terminal.show(decided, console)
+        last = console.file.getvalue().splitlines()[-1]  # type: ignore[attr-defined]
+        assert ("\x1b[32m" in last) == green
 
 
 def test_html_holds_everything_in_one_file(decision: Decision) -> None:

@@ -71,7 +71,7 @@ def test_a_full_disk_leaves_earlier_reports_whole(folder: Path) -> None:
     code, said = called(folder, "compare", "b.json", "slow.json", "--reports", "r", bytes_most=1000)
     assert code == 2
     assert "FAIL: 1 of 1 gated metrics regressed" in said
-    assert "File too large; check the path, its rights and the space left" in said
+    assert "r/decision.json: File too large; check the path, its rights and the space left" in said
     assert {path.name: path.read_bytes() for path in (folder / "r").iterdir()} == before
 
 

@@ -43,6 +43,10 @@ def _replace(path: Path, text: str) -> None:
     try:
         part.write_text(text, encoding="utf-8")
         part.replace(path)
+    except OSError as error:
+        # A write that fails for want of space does not say where.
+        error.filename = str(path)
+        raise
     finally:
         part.unlink(missing_ok=True)
 

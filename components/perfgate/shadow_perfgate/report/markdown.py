@@ -27,7 +27,7 @@ def comment(decision: Decision) -> str:
 
 def render(decision: Decision, *, limit: int = COMMENT_LIMIT) -> str:
     """Return the whole report; details that do not fit within `limit` are cut at the end."""
-    icon = summary.ICONS[decision.verdict]
+    icon = "⚪" if summary.colour(decision) == "nothing" else summary.ICONS[decision.verdict]
     which = f" ({_text(decision.key)})" if decision.key not in {"", "perfgate"} else ""
     lines = [f"### perfgate{which}: {icon} {_cell(_text(summary.headline(decision)))}", ""]
     for workload in decision.workloads:

@@ -22,6 +22,12 @@ STAGES = {
 }
 
 
+def colour(decision: Decision) -> str:
+    """Return the verdict, or `nothing` for a pass that rests on no comparison: it must not look like one."""
+    empty = decision.verdict is Verdict.PASS and not decision.gated
+    return "nothing" if empty else str(decision.verdict)
+
+
 def headline(decision: Decision) -> str:
     """Return one line: the verdict and what it rests on."""
     return f"{decision.verdict.upper()}: {_reason(decision)}"

@@ -24,7 +24,7 @@ def show(decision: Decision, console: Console) -> None:
         _workload(workload, console)
     for notice in decision.notices:
         console.print(f"note: {_escape(notice)}", soft_wrap=True)
-    colour = _COLOURS[decision.verdict]
+    colour = "yellow" if summary.colour(decision) == "nothing" else _COLOURS[decision.verdict]
     console.print(f"[{colour}]perfgate {_escape(summary.headline(decision))}[/]", soft_wrap=True)
 
 
