@@ -30,6 +30,8 @@ def main(program: str, arguments: Sequence[str]) -> int:
             (volume / _MARK).touch()
         case "mount":
             return _mount(volume, words)
+        case _:
+            pass  # what dd reads goes nowhere
     return 0
 
 
