@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import IO, Any, Final, Protocol, cast
 
 from shadow_perfgate.errors import MeasureError
+from shadow_perfgate.guard import dirty
+from shadow_perfgate.guard.nvml import Gpu
 from shadow_perfgate.measure import process
 from shadow_perfgate.measure.orphans import ends_with_parent
 from shadow_perfgate.measure.plan import Plan
@@ -157,19 +159,30 @@ def preloaded(plan: Plan, checkout: Path, package: str) -> Generator[Fork]:
 
 
 class Launchers:
-    """The launchers of a gate: one preloading process per interpreter and list of packages, until closed."""
+    """What the measurers of a gate share until it is closed: the machine, and the preloading processes.
+
+    There is one of these per interpreter and list of packages.
+    """
 
     def __init__(self) -> None:
         self._stack = ExitStack()
         self._known: dict[tuple[str, tuple[str, ...]], Launcher] = {}
         self._package = ""
+        self._held = False
         weakref.finalize(self, self._stack.close)
 
     def close(self) -> None:
-        """End the preloading processes."""
+        """End the preloading processes and let the machine go."""
         self._stack.close()
+        self._held = False
         self._known.clear()
         self._package = ""
+
+    def hold(self, gpu: Gpu | None) -> None:
+        """Keep other gates off the machine until closed: between looks they would disturb each other, too."""
+        if not self._held:
+            self._stack.enter_context(dirty.exclusive(gpu))
+            self._held = True
 
     def of(self, plan: Plan, checkout: Path) -> Launcher:
         """Return the launcher for `plan` in `checkout`."""
