@@ -25,6 +25,10 @@ class MeasureError(PerfgateError):
     """The workload itself failed: it crashed, gave no tokens or printed no JSON (exit code 2)."""
 
 
+class BaseArmError(MeasureError):
+    """The workload failed in the checkout of the base: nothing is said of the candidate."""
+
+
 class EnvironmentFaultError(PerfgateError):
     """The machine is not fit to measure on: foreign processes, throttling, changed driver (exit code 3)."""
 

@@ -1,16 +1,14 @@
 """Measures on this machine: the candidate alone, or base and candidate interleaved."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from shadow_perfgate import __version__
-from shadow_perfgate.errors import MeasureError
+from shadow_perfgate.errors import BaseArmError, MeasureError
 from shadow_perfgate.guard import dirty, fingerprint
 from shadow_perfgate.guard.nvml import Gpu, NvmlMissingError, open_gpu
-from shadow_perfgate.measure import advice
+from shadow_perfgate.measure import advice, apart
 from shadow_perfgate.measure.fresh import Measured, measure
 from shadow_perfgate.measure.launch import Launchers
 from shadow_perfgate.measure.order import Arm, interleaved
@@ -37,34 +35,37 @@ class LocalMeasurer:
     _gpu: Gpu | None = field(default=None, init=False)
     _why_no_gpu: str = field(default="", init=False)
     _opened: bool = field(default=False, init=False)
+    _apart_from: Path | None = field(default=None, init=False)
+    """The base whose code is known to be another than the candidate's."""
 
     def candidate(self, runs: int, progress: Progress) -> Session:
         """Measure the candidate alone, `runs` times."""
-        with self._machine():
-            found = [self._one("candidate", done, runs, progress) for done in range(runs)]
+        self._take_machine()
+        found = [self._one("candidate", done, runs, progress) for done in range(runs)]
         return self._session(found)
 
     def pairs(self, first: int, last: int, progress: Progress) -> tuple[Session, Session]:
         """Measure the pairs `first` to `last` (exclusive), A B, B A, …; return (base, candidate)."""
         if self.base is None:
             raise MeasureError("there is no checkout of the base to measure pairs with; name the merge-base")
+        if self._apart_from != self.base:
+            apart.ensure_apart(self.plan, self.base, self.head)
+            self._apart_from = self.base
         arms: dict[Arm, list[Measured]] = {"base": [], "candidate": []}
-        with self._machine():
-            for pair, position, arm in interleaved(first, last):
-                done = self._one(arm, position - 2 * first, 2 * (last - first), progress)
-                arms[arm].append(replace(done, run=replace(done.run, pair=pair, position=position)))
+        self._take_machine()
+        for pair, position, arm in interleaved(first, last):
+            done = self._one(arm, position - 2 * first, 2 * (last - first), progress)
+            arms[arm].append(replace(done, run=replace(done.run, pair=pair, position=position)))
         return self._session(arms["base"]), self._session(arms["candidate"])
 
-    @contextmanager
-    def _machine(self) -> Generator[None]:
+    def _take_machine(self) -> None:
         if not self._opened:
             self._opened = True
             self._open()
-        with dirty.exclusive(self._gpu):
-            if self._gpu is not None and self.idle_mib is None and not dirty.faults(self._gpu):
-                memory = self._gpu.memory()
-                self.idle_mib = None if memory is None else memory.used
-            yield
+        self.launchers.hold(self._gpu)
+        if self._gpu is not None and self.idle_mib is None and not dirty.faults(self._gpu):
+            memory = self._gpu.memory()
+            self.idle_mib = None if memory is None else memory.used
 
     def _open(self) -> None:
         # The GPU that CUDA_VISIBLE_DEVICES names, as for the measured process, or the first.
@@ -79,23 +80,13 @@ class LocalMeasurer:
         try:
             found = measure(self.plan, folder, self._gpu, self.idle_mib, self.launchers.of(self.plan, folder))
         except MeasureError as error:
-            raise MeasureError(*(f"{arm} ({folder.name}): {fault}" for fault in error.faults)) from error
-        if arm == "base":
-            self._refuse_candidates_code(found)
+            kind = BaseArmError if arm == "base" else MeasureError
+            raise kind(*(f"{arm} ({folder.name}): {fault}" for fault in error.faults)) from error
+        if self.base is not None:
+            own, other = (folder, self.head if arm == "base" else self.base)
+            apart.ensure_sources(arm, found.sources, own, other)
         progress(f"{self.plan.name}: {arm}", done + 1, total)
         return found
-
-    def _refuse_candidates_code(self, found: Measured) -> None:
-        """Raise when base ran modules of the candidate, as an editable installation makes it do."""
-        base, head = (self.base or self.head).resolve(), self.head.resolve()
-        places = [Path(source) for source in found.sources]
-        strange = [p for p in places if p.is_relative_to(head) and not p.is_relative_to(base)]
-        if strange and base != head:
-            raise MeasureError(
-                f"base imported {strange[0]} of the candidate's checkout: both would be the same code; "
-                'give each checkout its own environment: prepare = [["python3", "-m", "venv", ".venv"], '
-                '[".venv/bin/pip", "install", "-e", "."]] and python = ".venv/bin/python"'
-            )
 
     def _session(self, found: list[Measured]) -> Session:
         runs = tuple(each.run for each in found)
