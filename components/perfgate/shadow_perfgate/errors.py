@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from shadow_perfgate.masking import mask
+
 
 class PerfgateError(Exception):
     """What the gate tells its user: one or more faults of one input, each a full sentence with its place."""
@@ -9,6 +11,7 @@ class PerfgateError(Exception):
     exit_code = 2
 
     def __init__(self, *faults: str) -> None:
+        faults = tuple(map(mask, faults))
         super().__init__("\n".join(faults))
         self.faults = faults
 

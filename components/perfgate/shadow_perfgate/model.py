@@ -175,7 +175,7 @@ class Session:
     ci: Mapping[str, str] = field(default_factory=dict[str, str])
     """Provider, job URL, runner id; never a secret."""
     command: tuple[str, ...] = ()
-    """What was executed, secrets masked."""
+    """What was executed; the values of variables and options that look like secrets are masked."""
     warmup: WarmUp = field(default_factory=WarmUp)
     environment_faults: tuple[str, ...] = ()
     """Why the machine was not fit (foreign process, dirty GPU); any makes the verdict ENVIRONMENT."""

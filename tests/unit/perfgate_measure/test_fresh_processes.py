@@ -290,6 +290,23 @@ def test_pairs_are_interleaved_over_both_checkouts(planned: Planned, tmp_path: P
     assert base.workload == candidate.workload
 
 
+def test_the_machine_is_held_from_the_first_run_to_the_end_of_the_gate(
+    planned: Planned, tmp_path: Path
+) -> None:
+    (tmp_path / "bench.py").write_text(STREAMING, encoding="utf-8")
+    shared = Launchers()
+    for name in ("one", "two"):
+        LocalMeasurer(planned(**CALL, name=name), tmp_path, launchers=shared).candidate(1, ignore)
+        with (
+            pytest.raises(EnvironmentFaultError, match="another measurement is running"),
+            dirty.exclusive(None),
+        ):
+            pass
+    shared.close()
+    with dirty.exclusive(None):
+        pass
+
+
 def test_a_gpu_that_stays_busy_is_refused(
     planned: Planned, tmp_path: Path, nvml: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

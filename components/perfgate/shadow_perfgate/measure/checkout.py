@@ -9,6 +9,7 @@ from pathlib import Path
 
 from shadow_perfgate import scratch
 from shadow_perfgate.errors import InputError, MeasureError
+from shadow_perfgate.masking import tail
 from shadow_perfgate.measure.orphans import MARK, ends_with_parent
 from shadow_perfgate.measure.process import end_group, without_tokens
 
@@ -77,7 +78,7 @@ def made_ready(tree: Path, prepare: Sequence[Sequence[str]]) -> None:
         if ended.returncode != 0:
             raise MeasureError(
                 f"prepare: {' '.join(argv)!r} in {tree.name} ended with {ended.returncode}: "
-                f"{ended.stderr[-TAIL:]}"
+                f"{tail(ended.stderr, TAIL)}"
             )
 
 

@@ -11,6 +11,7 @@ from math import inf, isfinite
 from typing import Any, cast
 
 from shadow_perfgate.errors import MeasureError
+from shadow_perfgate.masking import tail, words
 from shadow_perfgate.measure.process import TAIL, Ended
 
 
@@ -19,7 +20,7 @@ def told(ended: Ended, options: Mapping[str, object], window: tuple[int, int]) -
     argv = cast("list[str]", options["argv"])
     if ended.code != 0:
         raise MeasureError(
-            f"{' '.join(argv)} ended with {ended.code}: {(ended.stderr or ended.stdout)[-TAIL:]}"
+            f"{' '.join(words(argv))} ended with {ended.code}: {tail(ended.stderr or ended.stdout, TAIL)}"
         )
     table = last_object(ended.stdout, argv)
     numbers = _table(table.get("metrics", table), argv)
@@ -52,10 +53,10 @@ def last_object(output: str, argv: list[str]) -> dict[str, Any]:
                 return cast("dict[str, Any]", json.loads(line))
             except (ValueError, RecursionError) as error:
                 raise MeasureError(
-                    f"{' '.join(argv)}: last JSON line {line[:80]!r} is broken: {error}"
+                    f"{' '.join(words(argv))}: last JSON line {line[:80]!r} is broken: {error}"
                 ) from error
     raise MeasureError(
-        f"{' '.join(argv)} printed no JSON object; print the figures as one object on one line"
+        f"{' '.join(words(argv))} printed no JSON object; print the figures as one object on one line"
     )
 
 
@@ -68,10 +69,12 @@ def finite(metrics: Mapping[str, object], argv: list[str]) -> dict[str, float]:
     }
     broken = [f"{name} = {value}" for name, value in numbers.items() if not isfinite(value)]
     if broken:
-        raise MeasureError(f"{' '.join(argv)} printed figures that are no numbers: {', '.join(broken)}")
+        raise MeasureError(
+            f"{' '.join(words(argv))} printed figures that are no numbers: {', '.join(broken)}"
+        )
     if not numbers:
         raise MeasureError(
-            f"{' '.join(argv)} printed no figure; expected numbers by name, got {dict(metrics)}"
+            f"{' '.join(words(argv))} printed no figure; expected numbers by name, got {dict(metrics)}"
         )
     return numbers
 
@@ -79,7 +82,7 @@ def finite(metrics: Mapping[str, object], argv: list[str]) -> dict[str, float]:
 def _table(value: object, argv: list[str]) -> dict[str, object]:
     if not isinstance(value, dict):
         raise MeasureError(
-            f"{' '.join(argv)}: metrics: got {str(value)[:80]}, expected an object of numbers by name"
+            f"{' '.join(words(argv))}: metrics: got {str(value)[:80]}, expected an object of numbers by name"
         )
     return cast("dict[str, object]", value)
 
@@ -87,7 +90,7 @@ def _table(value: object, argv: list[str]) -> dict[str, object]:
 def _requests(value: object, argv: list[str]) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise MeasureError(
-            f"{' '.join(argv)}: requests: got {str(value)[:80]}, expected a whole number, 0 or more"
+            f"{' '.join(words(argv))}: requests: got {str(value)[:80]}, expected a whole number, 0 or more"
         )
     return value
 

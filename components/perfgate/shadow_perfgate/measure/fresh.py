@@ -12,6 +12,7 @@ from shadow_perfgate import scratch
 from shadow_perfgate.errors import EnvironmentFaultError, MeasureError
 from shadow_perfgate.guard import dirty
 from shadow_perfgate.guard.nvml import Gpu
+from shadow_perfgate.masking import tail
 from shadow_perfgate.measure import command, outcome, process
 from shadow_perfgate.measure.launch import RESULT, Launcher
 from shadow_perfgate.measure.plan import Plan
@@ -83,7 +84,7 @@ def _result(plan: Plan, ended: process.Ended, path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise MeasureError(
             f"workload {plan.name!r}: the process died with {ended.code} before it gave a result "
-            f"(a negative code is a signal; -9 is often out of memory): {ended.stderr[-process.TAIL :]}"
+            f"(a negative code is a signal; -9 is often out of memory): {tail(ended.stderr, process.TAIL)}"
         ) from error
     if "error" in told:
         raise MeasureError(f"workload {plan.name!r} ({plan.engine}): {told['error']}\n{told['trace']}")

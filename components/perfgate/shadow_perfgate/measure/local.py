@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from shadow_perfgate import __version__
+from shadow_perfgate import __version__, masking
 from shadow_perfgate.errors import BaseArmError, MeasureError
 from shadow_perfgate.guard import dirty, fingerprint
 from shadow_perfgate.guard.nvml import Gpu, NvmlMissingError, open_gpu
@@ -132,7 +132,7 @@ def _spec(name: str, *, streams: bool) -> MetricSpec:
 def _command(plan: Plan) -> tuple[str, ...]:
     argv: Any = plan.options.get("argv") or plan.options.get("server")
     return (
-        tuple(map(str, argv))
+        tuple(masking.words(list(map(str, argv))))
         if argv
         else (plan.engine, str(plan.options.get("call") or plan.options.get("model", "")))
     )

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
+from shadow_perfgate import masking
 from shadow_perfgate.engines.base import EngineSettings, Request
 from shadow_perfgate.measure.prompts import PromptSet
 from shadow_perfgate.model import Workload
@@ -91,4 +93,6 @@ class Plan:
 
 
 def _plain(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    if isinstance(value, list):
+        value = masking.words(list(map(str, cast("list[object]", value))))
+    return masking.mask(value if isinstance(value, str) else json.dumps(value, sort_keys=True))

@@ -15,6 +15,7 @@ from typing import Protocol
 import shadow_perfgate
 from shadow_perfgate import scratch
 from shadow_perfgate.errors import MeasureError
+from shadow_perfgate.masking import tail
 from shadow_perfgate.measure.orphans import MARK, ends_with_parent
 from shadow_perfgate.measure.quiet import ENVIRONMENT
 
@@ -151,7 +152,7 @@ def ended(code: int, scratch: Path) -> Ended:
 
 def too_slow(name: str, timeout_s: float, scratch: Path) -> MeasureError:
     """Return the error of a process that took too long."""
-    output = ended(-1, scratch).stderr[-TAIL:].strip()
+    output = tail(ended(-1, scratch).stderr, TAIL).strip()
     remedy = "raise the limit or make the workload smaller"
     told = f". Last output: {output}" if output else ""
     return MeasureError(f"{name!r} did not end within {timeout_s:.0f} s (timeout_s); {remedy}{told}")
