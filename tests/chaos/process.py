@@ -133,10 +133,11 @@ class Process:
             self._died()
 
     def suspend(self, seconds: float) -> None:
-        """Stop in the midst of everything; its steady clock stops, too, and the wall clock goes on."""
+        """Stop in the midst of everything; its wall clock goes on, and its steady clock does or does not."""
         if self.alive and not self._asleep:
             self._awake_at = self._clock.true + seconds
-            self._clock.after(seconds, lambda: self._wake(seconds))
+            if self._random.random() < 0.5:
+                self._clock.after(seconds, lambda: self._wake(seconds))
 
     @property
     def _asleep(self) -> bool:

@@ -11,7 +11,7 @@ from shadow_autoscaler.ports import Commit, Delivery, Outgoing
 INBOX_KEPT_S = 8 * 86_400.0
 """How long a handled delivery is remembered: a forge lets one be sent again for up to seven days."""
 AUDIT_KEPT_S = 90 * 86_400.0
-_PRUNED_AT_ONCE = 500
+_PRUNED_AT_ONCE = 2000
 
 _UPSERT = "INSERT INTO rows VALUES (?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"
 
@@ -60,7 +60,8 @@ def write(db: sqlite3.Connection, commit: Commit) -> Sequence[Outgoing]:
     )
     _close_delivery(db, commit)
     _update_outbox(db, commit)
-    _prune(db, commit.at)
+    if commit.decision.prunes:
+        _prune(db, commit.at)
     return [_enqueue(db, commit, index) for index in range(len(commit.decision.intents))]
 
 
@@ -132,7 +133,7 @@ def _enqueue(db: sqlite3.Connection, commit: Commit, index: int) -> Outgoing:
 
 
 def _prune(db: sqlite3.Connection, now: float) -> None:
-    # A few rows with each commit keep the file small without ever holding the lock for long.
+    # A few rows each minute keep the file small without ever holding the lock for long.
     for table, column, kept in (("inbox", "closed_at", INBOX_KEPT_S), ("audit", "at", AUDIT_KEPT_S)):
         db.execute(
             f"""DELETE FROM {table} WHERE number IN

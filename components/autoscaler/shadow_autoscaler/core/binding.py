@@ -43,6 +43,7 @@ def attach(draft: Draft, job: Job, vm: Vm) -> Vm:
             job=job.key,
             phase=max(vm.phase, Phase.BUSY),
             busy_at=draft.now if vm.busy_at is None else vm.busy_at,
+            busy_seen_s=draft.seen_s if vm.busy_at is None else vm.busy_seen_s,
             asked_at=None,
         )
     )

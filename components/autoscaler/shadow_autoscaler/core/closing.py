@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from shadow_autoscaler.core import ledger
+from shadow_autoscaler.core import clocks, ledger
 from shadow_autoscaler.core.draft import Draft
 from shadow_autoscaler.core.events import DeleteFailed, Deregistered, DeregisterFailed, Removal
 from shadow_autoscaler.core.faults import FailureKind
@@ -59,12 +59,12 @@ def _own_end(draft: Draft, vm: Vm) -> float | None:
     job again back in; nothing else than its own end tells that no job begins on it between look and deletion.
     """
     pool = draft.pool_of(vm)
-    gitlab = pool is not None and pool.forge is ForgeKind.GITLAB
-    if pool is None or not gitlab or vm.phase is not Phase.READY or vm.ready_at is None:
+    if pool is None or pool.forge is not ForgeKind.GITLAB or vm.phase is not Phase.READY:
         return None
-    if vm.runner_ended_at is not None:
+    if vm.ready_at is None or vm.runner_ended_at is not None:
         return None
-    return vm.ready_at + max(pool.patience_s(warm=True), pool.patience_s(warm=False)) + LAST_WORD_S
+    patience = max(pool.patience_s(warm=True), pool.patience_s(warm=False))
+    return clocks.heard_since(draft, vm.ready_at) + patience + LAST_WORD_S
 
 
 def end(draft: Draft, vm: Vm, cause: Cause, detail: str = "") -> Vm:

@@ -57,6 +57,8 @@ from shadow_autoscaler.core.state import Decision, PoolState, State
 def decide(state: State, event: Event, now: float, deployment: Deployment) -> Decision:
     """Decide what an event changes and what is to be done; the state itself is not touched."""
     draft = Draft(state, now, deployment)
+    if not isinstance(event, ClockStepped | Resumed):
+        clocks.keep(draft)
     HANDLERS[type(event)](draft, event)
     planning.plan(draft)
     return draft.decision()
@@ -64,7 +66,7 @@ def decide(state: State, event: Event, now: float, deployment: Deployment) -> De
 
 def _on_quota(draft: Draft, event: QuotaRead) -> None:
     known = draft.state.quota
-    if known is None or event.quota.read_at > known.read_at:
+    if known is None or event.quota.read_at > known.read_at or known.read_at > draft.now:
         draft.quota = event.quota
 
 
@@ -95,7 +97,6 @@ def _on_resumed(draft: Draft, _event: Resumed) -> None:
 
 
 def _on_tick(draft: Draft, _event: Tick) -> None:
-    clocks.keep(draft)
     timeouts.on_tick(draft)
 
 

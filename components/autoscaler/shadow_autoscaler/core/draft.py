@@ -32,7 +32,19 @@ class Draft:
     counters: Counters | None = None
     intents: dict[Intent, None] = field(default_factory=dict[Intent, None])
     notes: list[Note] = field(default_factory=list[Note])
+    prunes: bool = False
     _pools_by_name: dict[str, Pool] = field(default_factory=dict[str, Pool])
+
+    @property
+    def known_counters(self) -> Counters:
+        """The counters as they are by now."""
+        return self.counters or self.state.counters
+
+    @property
+    def seen_s(self) -> float:
+        """Seconds in which somebody decided, by now."""
+        counters = self.known_counters
+        return counters.seen_s + max(0.0, self.now - counters.seen_at)
 
     def job(self, key: JobKey | None) -> Job | None:
         """Return the job as it is by now."""
@@ -150,7 +162,7 @@ class Draft:
 
     def next_number(self) -> Counters:
         """Count one more VM name."""
-        counters = self.counters or self.state.counters
+        counters = self.known_counters
         self.counters = replace(counters, vms=counters.vms + 1)
         return self.counters
 
@@ -174,4 +186,5 @@ class Draft:
             counters=self.counters,
             intents=tuple(self.intents),
             notes=tuple(self.notes),
+            prunes=self.prunes,
         )

@@ -130,8 +130,8 @@ class Vm:
     ready_at: float | None = None
     """When its configuration was handed over."""
     busy_at: float | None = None
-    unseen_s: float = 0.0
-    """Seconds since then in which nobody decided; its job's deadline leaves them out."""
+    busy_seen_s: float = 0.0
+    """What `Counters.seen_s` was then: its job's deadline counts from there, whatever clocks do."""
     ended_at: float | None = None
     """When its last job ended or it was given up."""
     deleted_at: float | None = None
@@ -141,7 +141,7 @@ class Vm:
     registrations: int = 0
     """Configurations minted; the runner's name carries the number, so that no name is used twice."""
     reclaim_at: float | None = None
-    """When the cloud said it will take the VM."""
+    """When the cloud will take the VM, by our clock."""
     cause: Cause = Cause.NONE
     detail: str = ""
     """What the cloud, the boot script or the forge said."""

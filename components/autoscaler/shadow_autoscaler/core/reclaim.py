@@ -42,15 +42,12 @@ def on_notice(draft: Draft, event: ReclaimNoticed) -> None:
 
 
 def _announced(draft: Draft, vm: Vm, at: float | None) -> float:
-    """Return when the VM is taken; what its clock cannot mean counts as not said."""
-    if at is not None and abs(at - _world(draft, draft.job(vm.job), vm)) <= NOTICE_MOST_S:
-        return at
+    """Return when the VM is taken, by our clock; what its own cannot mean counts as not said."""
+    job = draft.job(vm.job)
+    ours = None if at is None else at + (_apart(job, vm) if job is not None else 0.0)
+    if ours is not None and abs(ours - draft.now) <= NOTICE_MOST_S:
+        return ours
     return draft.now + draft.deployment.spot_notice_s
-
-
-def _world(draft: Draft, job: Job | None, vm: Vm) -> float:
-    """Return the time by the world's clock, as far as a job tells how ours differs from it."""
-    return draft.now if job is None else draft.now - _apart(job, vm)
 
 
 def lost(draft: Draft, vm: Vm, how: str) -> Vm:
@@ -79,46 +76,43 @@ def _judge_late(draft: Draft, vm: Vm) -> Vm:
 
 def _due(draft: Draft, job: Job, vm: Vm) -> bool:
     """Whether the job ended when its VM may have been taken already; an earlier failure is its own."""
+    ended, since = _ended(draft, job, vm), _up_since(vm)
     if vm.reclaim_at is not None:
-        return _ended_by_notice(draft, job, vm) >= vm.reclaim_at - NOTICE_SLACK_S
-    since = vm.active_at or vm.created_at or vm.planned_at
-    return _ended(draft, job, vm, since) >= since + draft.deployment.spot_min_uptime_s
+        return ended >= vm.reclaim_at - NOTICE_SLACK_S
+    return ended >= since + draft.deployment.spot_min_uptime_s
 
 
-def _ended_by_notice(draft: Draft, job: Job, vm: Vm) -> float:
-    """Return when the job ended, by the clock of the notice: the world's, unless ours is far off."""
-    at = job.facts.finished_at
-    if at is not None and abs(at - _world(draft, job, vm)) <= NOTICE_MOST_S:
-        return at
-    return _ended(draft, job, vm, draft.now)
+def _up_since(vm: Vm) -> float:
+    return next(at for at in (vm.active_at, vm.created_at, vm.planned_at) if at is not None)
 
 
-def _ended(draft: Draft, job: Job, vm: Vm, since: float) -> float:
+def _ended(draft: Draft, job: Job, vm: Vm) -> float:
     """Return when the job ended, by our clock, which may be another than the forge's."""
     at = job.facts.finished_at
     if at is None:
         return draft.now
     apart = _apart(job, vm)
-    if abs(apart) > AGREED_S and at + apart <= draft.now:
+    if apart and at + apart <= draft.now:
         return at + apart
-    return at if since <= at <= draft.now else draft.now
+    return at if _up_since(vm) <= at <= draft.now else draft.now
 
 
 def _apart(job: Job, vm: Vm) -> float:
-    """Return how far our clock is ahead of the forge's: what it timed, we heard of no earlier."""
+    """Return how far our clock is ahead of the world's: what a forge timed, we heard of no earlier."""
     facts = job.facts
     found = [job.seen_at - facts.queued_at]
     if facts.started_at is not None and vm.busy_at is not None:
         found.append(vm.busy_at - facts.started_at)
-    return min(found, key=abs)
+    apart = min(found, key=abs)
+    return apart if abs(apart) > AGREED_S else 0.0
 
 
 def _was_reclaimed(draft: Draft, vm: Vm) -> bool:
     """Whether the disappearance of a VM is a reclaim, by facts."""
     if vm.market is not Market.SPOT:
         return False
-    since = vm.active_at or vm.created_at or vm.planned_at
-    return vm.reclaim_at is not None or draft.now - since >= draft.deployment.spot_min_uptime_s
+    uptime = draft.now - _up_since(vm)
+    return vm.reclaim_at is not None or uptime >= draft.deployment.spot_min_uptime_s
 
 
 def _lost_without_job(draft: Draft, vm: Vm, cause: Cause, how: str) -> None:

@@ -45,9 +45,13 @@ class Counters:
     generation: str = ""
     """Set once per store, so that names stay unique after a lost store."""
     resumed_at: float = 0.0
-    """Since when the present process decides: the times that a VM has to be heard of begin anew then."""
+    """Since when somebody decides without a gap: the times that a VM has to be heard of begin anew then."""
     seen_at: float = 0.0
-    """When some process last decided, to the minute: time beyond it passed unseen."""
+    """When somebody last decided, to the minute: time beyond it passed unseen."""
+    seen_s: float = 0.0
+    """Seconds in which somebody decided, up to `seen_at`. No clock that is set can change them."""
+    jumped_s: float = 0.0
+    """What `seen_s` was when time last made a jump that may be a wrong clock's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,8 @@ class Decision:
     counters: Counters | None = None
     intents: tuple[Intent, ...] = ()
     notes: tuple[Note, ...] = ()
+    prunes: bool = False
+    """Whether the store may forget what is old: not soon after a jump of the clock, which may be wrong."""
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from shadow_autoscaler.core import closing, creation, rerun
+from shadow_autoscaler.core import clocks, closing, creation, rerun
 from shadow_autoscaler.core.binding import is_free
 from shadow_autoscaler.core.blockers import overdue
 from shadow_autoscaler.core.breaker import boot_failed
@@ -33,7 +33,8 @@ def on_tick(draft: Draft) -> None:
         _idle(draft, pool)
     for job in tuple(draft.open_jobs()):
         _job(draft, job)
-    _forget(draft)
+    if clocks.sure(draft):
+        _forget(draft)
 
 
 def _look(draft: Draft, vm: Vm) -> None:
@@ -56,16 +57,15 @@ def _look(draft: Draft, vm: Vm) -> None:
 def _forgotten(draft: Draft, vm: Vm, pool: Pool) -> bool:
     """Whether the intent to create the VM must have got lost: nothing waits that long to be sent."""
     unsent = vm.phase is Phase.PLANNED and vm.sent_at is None
-    return unsent and draft.now - _heard_since(draft, vm.planned_at) > UNSENT_S + pool.boot_timeout_s
+    return unsent and draft.now - clocks.heard_since(draft, vm.planned_at) > UNSENT_S + pool.boot_timeout_s
 
 
 def _expired(draft: Draft, vm: Vm, pool: Pool) -> bool:
     """Give the VM up if one of its times has run out."""
-    now = draft.now
     if vm.busy_at is not None:
-        if now - vm.busy_at - vm.unseen_s > pool.job_deadline_s:
+        if _beyond_deadline(draft, vm, pool):
             _deadline(draft, vm, pool)
-    elif vm.created_at is not None and now - vm.created_at > pool.max_lifetime_s:
+    elif _age(draft, vm) > pool.max_lifetime_s:
         close(draft, vm, Cause.LIFETIME, f"older than max_lifetime ({pool.max_lifetime_s:.0f} s)")
     elif vm.phase < Phase.REGISTERING and vm.sent_at is not None and vm.retry_at is None:
         _boot(draft, vm, pool, vm.sent_at)
@@ -81,9 +81,18 @@ def _expired(draft: Draft, vm: Vm, pool: Pool) -> bool:
 def _overstays(draft: Draft, vm: Vm, pool: Pool) -> bool:
     """Whether a VM that is kept because its runner is busy has outlived its job's deadline."""
     if vm.busy_at is not None:
-        return draft.now - vm.busy_at - vm.unseen_s > pool.job_deadline_s
-    born = _heard_since(draft, vm.created_at or vm.planned_at)
+        return _beyond_deadline(draft, vm, pool)
+    born = clocks.heard_since(draft, vm.planned_at if vm.created_at is None else vm.created_at)
     return draft.now - born > pool.max_lifetime_s + pool.job_deadline_s
+
+
+def _beyond_deadline(draft: Draft, vm: Vm, pool: Pool) -> bool:
+    """Whether its job was seen to run for longer than it may."""
+    return draft.seen_s - vm.busy_seen_s > pool.job_deadline_s
+
+
+def _age(draft: Draft, vm: Vm) -> float:
+    return 0.0 if vm.created_at is None else draft.now - clocks.heard_since(draft, vm.created_at)
 
 
 def _force(draft: Draft, vm: Vm, pool: Pool) -> None:
@@ -98,26 +107,21 @@ def _deadline(draft: Draft, vm: Vm, pool: Pool) -> None:
     close(draft, vm, Cause.JOB_DEADLINE, text)
 
 
-def _heard_since(draft: Draft, since: float) -> float:
-    """Return when a VM's time began: a process that was away has no right to call it late."""
-    return max(since, draft.state.counters.resumed_at)
-
-
 def _boot(draft: Draft, vm: Vm, pool: Pool, since: float) -> None:
-    if draft.now - _heard_since(draft, since) > pool.boot_timeout_s:
+    if draft.now - clocks.heard_since(draft, since) > pool.boot_timeout_s:
         text = f"no request for a configuration within boot_timeout ({pool.boot_timeout_s:.0f} s)"
         boot_failed(draft, vm, Cause.BOOT_TIMEOUT, f"{text}; last heard: {vm.detail or 'nothing'}")
 
 
 def _registering(draft: Draft, vm: Vm, pool: Pool) -> None:
-    since = _heard_since(draft, vm.healthy_at or vm.planned_at)
+    since = clocks.heard_since(draft, vm.healthy_at or vm.planned_at)
     if draft.now - since > pool.boot_timeout_s:
         detail = f"the forge gave it no configuration in time: {vm.detail or 'no answer'}"
         boot_failed(draft, vm, Cause.REGISTRATION, detail)
 
 
 def _pickup(draft: Draft, vm: Vm, pool: Pool) -> None:
-    ready_at = _heard_since(draft, vm.ready_at or vm.asked_at or draft.now)
+    ready_at = clocks.heard_since(draft, vm.ready_at or vm.asked_at or draft.now)
     waited = draft.now - max(ready_at, _bound_at(draft, vm))
     job = draft.job(vm.job)
     if job is None or job.status is not JobStatus.QUEUED:
@@ -145,7 +149,7 @@ def _idle(draft: Draft, pool: Pool) -> None:
     for vm in free[:surplus]:
         if pool.forge is ForgeKind.GITLAB and vm.phase is Phase.READY:
             continue  # ends by itself after as long, and cannot be refused a job meanwhile
-        if draft.now - (vm.ready_at or vm.planned_at) > pool.idle_timeout_s:
+        if draft.now - clocks.heard_since(draft, vm.ready_at or vm.planned_at) > pool.idle_timeout_s:
             close(draft, vm, Cause.IDLE, "warm beyond the wanted number")
 
 
@@ -188,8 +192,9 @@ def _calm(draft: Draft, kinds: tuple[str, ...], subject: str) -> None:
 
 
 def _forget_busy(draft: Draft) -> None:
-    for what, suspect in draft.state.suspects.items():
-        if what.startswith(("busy:", "over:")) and draft.now - suspect.since > OVERDUE_CHECK_S * 6:
+    for what in draft.state.suspects:
+        known = draft.suspect(what) if what.startswith(("busy:", "over:")) else None
+        if known is not None and draft.now - known.since > OVERDUE_CHECK_S * 6:
             draft.suspects[what] = None
 
 

@@ -54,7 +54,7 @@ class CloudHands:
 
     def check(self, intent: CheckServer, attempts: int) -> Outcome:
         """Ask about one server."""
-        asked_at = self.engine.clock()
+        asked_at = self.engine.now()
         try:
             server = self.cloud.server(intent.server_id)
         except PortError as error:

@@ -52,6 +52,7 @@ class Engine:
         self.deployment = deployment
         self.store = store
         self.clock = clock
+        """What people and other processes call the time; it may be set at any moment."""
         self.steady = steady or clock
         """Counts up whatever is done to `clock`; for waits that are not written down."""
         self._watch = Watch(clock, steady)
@@ -101,7 +102,11 @@ class Engine:
         """Store that a delivery or intents need nothing more, or need another try, without an event."""
         with self._lock:
             self._held()
-            self._commit(None, Commit(Decision(), self.clock(), delivery_id, finished, postponed or {}))
+            self._commit(None, Commit(Decision(), self.now(), delivery_id, finished, postponed or {}))
+
+    def now(self) -> float:
+        """Return the time by which is decided: that of `clock`, of which a step counts once it is stored."""
+        return self._watch.now()
 
     def read(self, question: Callable[[State], _Answer]) -> _Answer:
         """Answer a short question about the state while nothing changes it."""
@@ -112,7 +117,7 @@ class Engine:
         """Tell the core that the clock was set, before it decides anything by it."""
         by = self._watch.stepped()
         if by and self._state is not None:
-            self._take(ClockStepped(by))
+            self._take(ClockStepped(by), ahead=by)
             self._watch.heed(by)
             _log.warning("the clock was set by %+.0f s: no time-out has come nearer by it", by)
 
@@ -122,8 +127,9 @@ class Engine:
         delivery_id: str = "",
         finished: Sequence[int] = (),
         postponed: Mapping[int, float] | None = None,
+        ahead: float = 0.0,
     ) -> Decision:
-        state, now = self._held(), self.clock()
+        state, now = self._held(), self.now() + ahead
         try:
             decision = self._decide(state, event, now, self.deployment)
         except Exception as error:

@@ -39,7 +39,7 @@ class _Entry:
 class Outbox:
     """Gives each lane's workers the next intent that is due.
 
-    Due times come by the wall clock and are kept by a steady one, so that nobody waits for a clock set back.
+    Due times come by the engine's clock and are kept by a steady one: nobody waits for a clock set back.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Outbox:
         steady: Callable[[], float] | None = None,
     ) -> None:
         self._lane_of = lane_of
-        self._wall, self._clock = clock, steady or clock
+        self._now, self._clock = clock, steady or clock
         self._changed = threading.Condition()
         self._entries: dict[Lane, list[_Entry]] = {lane: [] for lane in Lane}
         self._paused: dict[Lane, float] = dict.fromkeys(Lane, self._clock())
@@ -75,15 +75,16 @@ class Outbox:
             self._known.discard(row.number)
             return row
 
-    def pause(self, lane: Lane, until: float) -> None:
-        """Let nothing of a lane go before `until`: the other side asked for it."""
+    def pause(self, lane: Lane, seconds: float) -> None:
+        """Let nothing of a lane go for so long: the other side asked for it."""
         with self._changed:
-            self._paused[lane] = max(self._paused[lane], self._steadily(until))
+            until = self._clock() + min(seconds, LONGEST_S)
+            self._paused[lane] = max(self._paused[lane], until)
 
-    def paused_until(self, lane: Lane) -> float:
-        """Return until when a lane is closed; a time in the past when it is open."""
+    def closed_s(self, lane: Lane) -> float:
+        """Return for how long a lane is closed; 0 or less when it is open."""
         with self._changed:
-            return self._wall() + self._paused[lane] - self._clock()
+            return self._paused[lane] - self._clock()
 
     def wait(self, lane: Lane, longest_s: float) -> None:
         """Wait until a lane may have something due, `longest_s` at most."""
@@ -94,7 +95,7 @@ class Outbox:
                 self._changed.wait(min(due, longest_s))
 
     def _steadily(self, at: float) -> float:
-        return self._clock() + min(at - self._wall(), LONGEST_S)
+        return self._clock() + min(at - self._now(), LONGEST_S)
 
     def wake(self) -> None:
         """End every wait, so that workers look whether they are to stop."""

@@ -46,7 +46,7 @@ class Read:
         """Look once, if this process decides and the other side has not asked for patience."""
         if not self._engine.active:
             return 1.0
-        closed_s = self._outbox.paused_until(self._lane) - self._engine.clock()
+        closed_s = self._outbox.closed_s(self._lane)
         if closed_s > 0:
             return closed_s
         try:
@@ -59,7 +59,7 @@ class Read:
         self._failures += 1
         asked = patience(error.failure)
         if asked is not None:
-            self._outbox.pause(self._lane, self._engine.clock() + asked)
+            self._outbox.pause(self._lane, asked)
         pause = asked or backoff(self._failures)
         _log.warning("%s cannot be read: %s; next try in %.0f s", self.name, error, pause)
         return pause
@@ -74,7 +74,7 @@ class Looks:
 
     def servers(self) -> float:
         """List our servers; often while any of them is to change."""
-        asked_at = self._engine.clock()
+        asked_at = self._engine.now()
         servers = self._cloud.servers()
         self._engine.handle(ServersListed(servers, complete=True, asked_at=asked_at))
         return self._pace.tick if self._engine.read(_changing) else self._pace.servers

@@ -64,7 +64,7 @@ class Service:
             CloudHands(engine, world.cloud, world.user_data, world.keep_console),
             ForgeHands(engine, world.forges, self.handover),
         )
-        self.outbox = Outbox(self.hands.lane, engine.clock, engine.steady)
+        self.outbox = Outbox(self.hands.lane, engine.now, engine.steady)
         engine.dispatch = self.outbox.put
         self.inbox = Inbox(engine, self._translators())
         self.lease = Lease(engine, owner, self._taken, self._lost, lease_s)

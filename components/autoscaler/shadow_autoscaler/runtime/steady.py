@@ -16,26 +16,33 @@ def steady() -> float:
 
 
 class Watch:
-    """Compares the wall clock with a steady one. Without one it never sees anything."""
+    """A clock that only moves steadily, and by how much the wall clock was set since it was last followed.
+
+    Without a steady clock it is the wall clock, and never sees anything.
+    """
 
     def __init__(self, wall: Callable[[], float], steady: Callable[[], float] | None) -> None:
         self._wall, self._steady = wall, steady
-        self._apart = self._now()
+        self._apart = self._measured()
+
+    def now(self) -> float:
+        """Return the wall clock's time, without the steps that are not dealt with yet."""
+        return self._wall() if self._steady is None else self._steady() + self._apart
 
     def begin(self) -> None:
         """Take the two clocks as they stand."""
-        self._apart = self._now()
+        self._apart = self._measured()
 
     def stepped(self) -> float:
         """Return by how much the wall clock was set; 0 where it was not, to speak of."""
-        by = self._now() - self._apart
+        by = self._measured() - self._apart
         return by if abs(by) > TOLERANCE_S else 0.0
 
     def heed(self, by: float) -> None:
         """Take a step as dealt with."""
         self._apart += by
 
-    def _now(self) -> float:
+    def _measured(self) -> float:
         if self._steady is None:
             return 0.0
         before, wall, after = self._steady(), self._wall(), self._steady()

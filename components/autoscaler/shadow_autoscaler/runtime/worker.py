@@ -54,8 +54,8 @@ class Worker:
         failure = outcome.failure if isinstance(outcome, Later) else getattr(outcome.event, "failure", None)
         asked = patience(failure) if failure else None
         if asked is not None:
-            self.outbox.pause(self.lane, self.engine.clock() + asked)
+            self.outbox.pause(self.lane, asked)
 
     def _later(self, row: Outgoing, delay_s: float) -> Outgoing:
         intent = replace(row.intent, again=True) if isinstance(row.intent, CreateServer) else row.intent
-        return replace(row, intent=intent, due_at=self.engine.clock() + delay_s, attempts=row.attempts + 1)
+        return replace(row, intent=intent, due_at=self.engine.now() + delay_s, attempts=row.attempts + 1)

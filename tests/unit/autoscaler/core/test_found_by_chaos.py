@@ -125,7 +125,7 @@ def _deleted(state: State, seconds: float, event: Event) -> bool:
 def test_a_server_of_a_lost_store_stays_until_its_forge_has_told_which_runners_are_busy() -> None:
     state = State(counters=Counters(0, "new"))
     listed = ServersListed((_orphan(),), complete=True, asked_at=START)
-    assert not any(_deleted(state, seconds, listed) for seconds in (0.0, 200.0, 400.0))
+    assert not any(_deleted(state, seconds, listed) for seconds in range(0, 410, 100))
     tell(state, START + 410.0, RunnersListed("github", (), complete=True))
     assert _deleted(state, 420.0, listed)
 
@@ -155,7 +155,8 @@ def test_a_vm_is_not_late_because_nobody_listened(phase: Phase) -> None:
     state.apply(Decision(vms=(replace(vm, phase=phase, busy_at=None),), jobs=(job,)))
     back = START + 3600.0
     tell(state, back, Resumed())
-    tell(state, back + 200.0, Tick())
+    tell(state, back + 170.0, Tick())
     assert state.vms[vm.name].phase is phase
-    tell(state, back + 1000.0, Tick())
+    for seconds in range(300, 1100, 100):
+        tell(state, back + seconds, Tick())
     assert state.vms[vm.name].phase >= Phase.CLOSING

@@ -54,7 +54,12 @@ class World:
     killed: list[JobKey] = field(default_factory=list[JobKey])
     """Jobs that ran on a healthy server when we deleted it."""
 
+    asleep: bool = False
+    """Whether nobody decided since the last event; else somebody did all the time."""
+
     def handle(self, event: Event) -> Decision:
+        if not isinstance(event, ev.ClockStepped | ev.Resumed):
+            self._live()
         decision = decide(self.state, event, self.now, self.deployment)
         self.on_decision(event, self.state, decision)
         self.state.apply(decision)
@@ -65,6 +70,19 @@ class World:
             else:
                 self.pending.append(intent)
         return decision
+
+    def _live(self) -> None:
+        """What ticks in the time since the last event have written down."""
+        counters = self.state.counters
+        passed = self.now - counters.seen_at if counters.seen_at else 0.0
+        if not self.asleep and passed >= 0.0:
+            self.state.counters = replace(counters, seen_at=self.now, seen_s=counters.seen_s + passed)
+        self.asleep = False
+
+    def sleep(self, seconds: float) -> None:
+        """The process stands still, and does not know of it."""
+        self.now += seconds
+        self.asleep = True
 
     def wait(self, seconds: float) -> None:
         self.now += seconds

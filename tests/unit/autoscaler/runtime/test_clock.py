@@ -30,15 +30,6 @@ def test_a_job_runs_to_its_end_whatever_is_done_to_the_clock(rig: Any, by: float
     assert not rig.cloud.truth()
 
 
-def test_a_suspended_machine_does_not_end_the_job_that_runs(rig: Any) -> None:
-    key = rig.queue(seconds=2 * DAY)
-    rig.settle(120)
-    rig.clock.advance(DAY)
-    rig.clock.slept = DAY
-    rig.settle(60)
-    assert rig.github.busy(rig.github.truth()[key].runner_name) == key
-
-
 def test_what_waits_to_be_done_again_does_not_wait_for_the_clock(rig: Any) -> None:
     rig.faults.script("github.register", Failure(FailureKind.THROTTLED, "secondary limit", 60.0))
     key = rig.queue()
@@ -100,3 +91,48 @@ def test_a_step_that_could_not_be_written_is_not_forgotten(rig: Any) -> None:
         rig.turns.look()
     rig.settle(60)
     assert rig.github.busy(rig.github.truth()[key].runner_name) == key
+
+
+def test_a_second_step_while_the_first_is_written_reaches_no_decision(
+    rig: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = rig.queue(seconds=3600.0)
+    rig.settle(120)
+    commit, jumps = rig.store.commit, [DAY]
+
+    def slow(what: Commit) -> Any:
+        if jumps and any("the clock was set" in note.text for note in what.decision.notes):
+            rig.clock.offset = jumps.pop()
+        return commit(what)
+
+    monkeypatch.setattr(rig.store, "commit", slow)
+    rig.clock.offset = 60.0
+    rig.settle(60)
+    assert not jumps
+    assert rig.github.busy(rig.github.truth()[key].runner_name) == key
+    (vm,) = rig.store.load().vms.values()
+    assert vm.phase is Phase.BUSY
+    assert vm.busy_at > rig.clock.now() - 600.0
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_a_machine_that_sleeps_ends_no_job_whether_or_not_its_steady_clock_counts_that(
+    rig: Any, *, counts: bool
+) -> None:
+    key = rig.queue(seconds=2 * DAY)
+    rig.settle(120)
+    rig.clock.advance(DAY)
+    rig.clock.slept = 0.0 if counts else DAY
+    rig.settle(60)
+    assert rig.github.busy(rig.github.truth()[key].runner_name) == key
+
+
+def test_a_clock_that_was_in_1970_ends_no_job(rig: Any) -> None:
+    key = rig.queue(seconds=600.0)
+    rig.settle(120)
+    rig.clock.offset = 30.0 - rig.clock.true
+    rig.settle(60)
+    rig.clock.offset = 0.0
+    rig.settle(700)
+    assert rig.github.truth()[key].conclusion == "success"
+    assert rig.github.starts[key] == 1
