@@ -225,3 +225,56 @@ def test_a_configuration_that_is_a_link_in_the_merge_base_judges(project: Any) -
     result = project.on_request()
     assert result.code == 1, result.output
     assert "judged by the perfgate.toml of the merge-base" in result.output
+
+
+def stored_at(project: Any, place: str, config: str = "perfgate.toml") -> None:
+    """Have main keep its baseline in a folder relative to its configuration."""
+    path = project.folder / config
+    rows = path.read_text(encoding="utf-8").splitlines()
+    rows = [f'url = "folder:{place}"' if row.startswith("url") else row for row in rows]
+    path.write_text("\n".join(rows), encoding="utf-8")
+
+
+def test_a_change_cannot_bring_its_own_baseline(project: Any) -> None:
+    stored_at(project, ".perfgate")
+    project.commit(12.5)
+    for _ in range(3):
+        assert project.on_main().code == 0
+    project.git("checkout", "-q", "-b", "feature")
+    project.git("add", "-f", ".perfgate")
+    project.commit(12.5)
+    result = project.on_request()
+    assert result.code == 0, result.output
+    assert "the store folder:.perfgate has files under version control" in result.output
+    assert "interleaved with the merge-base" in result.output
+
+
+def test_a_store_is_one_folder_for_all_commands(project: Any) -> None:
+    in_folder(project)
+    stored_at(project, "store", "ci/perfgate.toml")
+    project.git("commit", "-q", "-a", "-m", "store")
+    job = {"GITLAB_CI": "true", "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"}
+    assert project.gate("gate", "-c", "ci/perfgate.toml", **job).code == 0
+    assert project.gate("baseline", "list", "-c", "ci/perfgate.toml").output.count(".json") == 1
+    assert "decode" in project.gate("history", "-c", "ci/perfgate.toml").output
+
+
+NEW = """
+[[workload]]
+name = "new"
+engine = "command"
+[workload.command]
+argv = ["sh", "new.sh"]
+"""
+
+
+@pytest.mark.parametrize(("script", "code"), [("echo '{\"itl_median\": 1}'", 0), ("exit 3", 2)])
+def test_a_workload_that_comes_with_its_script_has_to_run_only(project: Any, script: str, code: int) -> None:
+    project.git("checkout", "-q", "-b", "feature")
+    config = project.folder / "perfgate.toml"
+    config.write_text(config.read_text(encoding="utf-8") + NEW, encoding="utf-8")
+    project.gate.text("new.sh", script + "\n")
+    project.commit(12.5)
+    result = project.on_request("-w", "new")
+    assert result.code == code, result.output
+    assert ("new, and nothing in base to compare with: base" in result.output) == (code == 0)

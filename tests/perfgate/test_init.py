@@ -102,3 +102,20 @@ def test_results_of_another_tool_become_sessions(gate: Any, runs: Callable[..., 
     assert result.code == 0, result.output
     assert "5 run(s)" in result.output
     assert gate("import", "--format", "magic", files[0]).code == 2
+
+
+def test_the_main_branch_is_the_one_that_is_there(gate: Any) -> None:
+    subprocess.run(["git", "init", "-q", "-b", "trunk"], cwd=gate.folder, check=True)
+    assert gate("init", "--forge", "github").code == 0
+    assert load(gate.folder / "perfgate.toml").main == "trunk"
+    workflow = yaml.safe_load((gate.folder / ".github/workflows/perfgate.yml").read_text())
+    assert workflow[True]["push"]["branches"] == ["trunk"]
+
+
+def test_odd_names_give_files_that_are_read(gate: Any, tmp_path: Path) -> None:
+    odd = tmp_path / 'we"ird \\ é'
+    odd.mkdir()
+    assert type(gate)(odd)("init").code == 0
+    assert load(odd / "perfgate.toml").project == odd.name
+    for package in ("x: y", "x # z"):
+        assert "--package: got" in gate("init", "--package", package).output

@@ -40,3 +40,12 @@ def test_a_prepare_command_that_fails_is_told_and_leaves_nothing(repository: Pat
         ["git", "worktree", "list"], cwd=repository, capture_output=True, text=True, check=True
     )
     assert len(listed.stdout.splitlines()) == 1
+
+
+def test_no_workload_is_measured_on_a_base_that_was_not_made_ready(repository: Path) -> None:
+    prepare = ((sys.executable, "-c", "raise SystemExit('no wheel for this driver')"),)
+    with ExitStack() as stack:
+        base = BaseCheckout(repository, "HEAD", Path("models/llm"), prepare, stack)
+        for _ in range(2):
+            with pytest.raises(MeasureError, match="no wheel for this driver"):
+                base.path()

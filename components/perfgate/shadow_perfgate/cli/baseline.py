@@ -58,12 +58,13 @@ def compare_command(config_path: Path | None, reports: Path | None, rules_from: 
     """Compare a session with the stored baseline: 0 pass, 3 not decided; this never blocks."""
     from shadow_perfgate import codec, config  # noqa: PLC0415 - loaded when called
     from shadow_perfgate.cli import workspace  # noqa: PLC0415
+    from shadow_perfgate.gate.place import store_of  # noqa: PLC0415
     from shadow_perfgate.gate.stored import compare_stored  # noqa: PLC0415
     from shadow_perfgate.report import files, terminal  # noqa: PLC0415
 
     judged = workspace.judged(config.load(config_path), rules_from)
     found = codec.read_all(session)
-    decision = compare_stored(found, _store(judged.config), judged.config, datetime.now(UTC))
+    decision = compare_stored(found, store_of(judged.config), judged.config, datetime.now(UTC))
     decision = replace(decision, notices=(*decision.notices, *judged.notices))
     terminal.show(decision, options.console())
     if reports is not None:
@@ -97,12 +98,7 @@ def prune_command(config_path: Path | None, keep: int, days: int, yes: bool) -> 
 
 def _opened(config_path: Path | None) -> "tuple[Config, Store]":
     from shadow_perfgate import config  # noqa: PLC0415 - loaded when called
+    from shadow_perfgate.gate.place import store_of  # noqa: PLC0415
 
     settings = config.load(config_path)
-    return settings, _store(settings)
-
-
-def _store(settings: "Config") -> "Store":
-    from shadow_perfgate.baseline.store import open_store  # noqa: PLC0415 - loaded when called
-
-    return open_store(settings.store, settings.store_options, settings.path.resolve().parent)
+    return settings, store_of(settings)

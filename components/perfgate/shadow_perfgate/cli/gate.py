@@ -104,7 +104,12 @@ def _prepared(call: _Call) -> "tuple[Judged, Path, Ancestry]":
     from shadow_perfgate.errors import InputError  # noqa: PLC0415
     from shadow_perfgate.gate.base import ancestry_of, remarks, usable  # noqa: PLC0415
     from shadow_perfgate.gate.judging import judge  # noqa: PLC0415
-    from shadow_perfgate.gate.place import ensure_plain, folder_of, repository_of  # noqa: PLC0415
+    from shadow_perfgate.gate.place import (  # noqa: PLC0415
+        ensure_plain,
+        folder_of,
+        repository_of,
+        without_own_baseline,
+    )
 
     if call.base.startswith("-"):
         raise InputError(f"--base: got {call.base!r}, expected a commit; git would take it for an option")
@@ -115,8 +120,9 @@ def _prepared(call: _Call) -> "tuple[Judged, Path, Ancestry]":
     call.reports.mkdir(parents=True, exist_ok=True)
     way = usable(ancestry_of(call.config, root, call.job, call.base), root, call.config, call.job)
     judged = judge(call.config, root, way.merge_base, call.rules_from)
-    said = remarks(call.config, root, call.job, way)
-    return replace(judged, notices=(*said, *judged.notices)), root, way
+    config, unused = without_own_baseline(judged.config, root)
+    said = (*remarks(call.config, root, call.job, way), *unused, *judged.notices)
+    return replace(judged, config=config, notices=said), root, way
 
 
 def _measured(call: _Call, judged: "Judged", root: Path, way: "Ancestry") -> "tuple[Decision, list[Line]]":
@@ -174,14 +180,14 @@ def _keep(sessions: "tuple[Session, ...]", reports: Path) -> None:
 
 def _setting(config: "Config", job: "Job", root: Path, way: "Ancestry") -> "Setting":
     from shadow_perfgate.baseline.git import line  # noqa: PLC0415 - loaded when called
-    from shadow_perfgate.baseline.store import open_store  # noqa: PLC0415
     from shadow_perfgate.cli.progress import LogProgress  # noqa: PLC0415
+    from shadow_perfgate.gate.place import store_of  # noqa: PLC0415
     from shadow_perfgate.gate.request import Setting  # noqa: PLC0415
 
     return Setting(
         config=config,
         job=replace(job, commit=job.commit or line(root, "rev-parse", "HEAD")),
-        store=open_store(config.store, config.store_options, root),
+        store=store_of(config),
         ancestry=way,
         now=datetime.now(UTC),
         progress=LogProgress(),

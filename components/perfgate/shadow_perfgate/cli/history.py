@@ -15,14 +15,15 @@ def command(config_path: Path | None, html: Path | None, everything: bool) -> No
     """Show what each metric did on main: steps, slow drift, and where it stands."""
     from shadow_perfgate import config  # noqa: PLC0415 - loaded when called
     from shadow_perfgate.baseline.history import lines  # noqa: PLC0415
-    from shadow_perfgate.baseline.store import open_store  # noqa: PLC0415
     from shadow_perfgate.decide.verdict import Decision  # noqa: PLC0415
+    from shadow_perfgate.gate.place import store_of  # noqa: PLC0415
     from shadow_perfgate.report import history  # noqa: PLC0415
     from shadow_perfgate.report import html as page  # noqa: PLC0415
 
     settings = config.load(config_path)
-    store = open_store(settings.store, settings.store_options, settings.path.resolve().parent)
-    found = [line for line in lines(store, settings.project, settings) if everything or line.gated]
+    found = [
+        line for line in lines(store_of(settings), settings.project, settings) if everything or line.gated
+    ]
     if not found:
         click.echo(
             f"no sessions of {settings.main} in {settings.store}; `shadow-perfgate gate` on main adds them"

@@ -1,5 +1,6 @@
 """`shadow-perfgate init`."""
 
+import json
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -32,14 +33,15 @@ PIPELINES = {"gitlab": Path(".gitlab/perfgate.yml"), "github": Path(".github/wor
 def command(engine: str, forge: str | None, package: str) -> None:
     """Write perfgate.toml and a pipeline that runs the gate; existing files are left as they are."""
     from shadow_perfgate.baseline.git import line  # noqa: PLC0415 - loaded when called
+    from shadow_perfgate.gate.base import default_branch  # noqa: PLC0415
 
     here = Path()
     address = line(here, "remote", "get-url", "origin")
     forge = forge or ("github" if "github" in address or Path(".github").is_dir() else "gitlab")
-    main = line(here, "symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/") or "main"
+    main = default_branch(here) or line(here, "symbolic-ref", "--short", "HEAD") or "main"
     values = {
-        "project": _project(address),
-        "main": main,
+        "project": _quoted(_project(address)),
+        "main": _quoted(main),
         "workload": _text(f"workload-{engine}.toml").strip(),
     }
     _write(Path("perfgate.toml"), Template(_text("perfgate.toml")).substitute(values))
@@ -53,9 +55,16 @@ def command(engine: str, forge: str | None, package: str) -> None:
 
 
 def _with_package(pipeline: str, package: str) -> str:
-    if set(package) & set('"\\$`\n'):
-        raise InputError(f"--package: got {package!r}, expected text without quotes, backslashes, $ and `")
+    # In YAML these end the text or the line.
+    if set(package) & set('"\\$`\n') or ": " in package or " #" in package:
+        expected = "text without quotes, backslashes, $, `, a colon before a space and # after one"
+        raise InputError(f"--package: got {package!r}, expected {expected}")
     return pipeline.replace(PACKAGE, package)
+
+
+def _quoted(text: str) -> str:
+    """Return `text` as TOML and YAML write it in quotes."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _text(name: str) -> str:

@@ -59,7 +59,7 @@ def is_main(config: Config, repository: Path, job: Job) -> bool:
 
 def ensure_main(config: Config, repository: Path, job: Job) -> None:
     """Raise `InputError` when the change itself moves `gate.main`: it would choose what it is held to."""
-    default = job.default or _default_branch(repository)
+    default = job.default or default_branch(repository)
     base = ancestry.merge_base(repository, "HEAD", default) if default else ""
     said = _main_at(repository, base, config) if base else ""
     if said and said != config.main:
@@ -116,7 +116,8 @@ def _plain(repository: Path, place: str) -> bool:
     return (repository / place).is_file() and not any(p.is_symlink() for p in parents if p != repository)
 
 
-def _default_branch(repository: Path) -> str:
+def default_branch(repository: Path) -> str:
+    """Return the default branch as far as the clone tells it, or an empty text."""
     told = line(repository, "symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/")
     return told or next((name for name in ("main", "master") if _resolves(repository, name)), "")
 

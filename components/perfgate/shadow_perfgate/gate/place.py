@@ -1,9 +1,12 @@
 """Where perfgate.toml lies: by its written path, since a link could lead a change's gate elsewhere."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from shadow_perfgate.baseline.git import absolute, line, tracked, within
+from shadow_perfgate.baseline.store import Store, open_store
 from shadow_perfgate.ci import Job
+from shadow_perfgate.config import Config
 from shadow_perfgate.errors import InputError
 
 
@@ -15,6 +18,24 @@ def folder_of(path: Path) -> Path:
 def repository_of(folder: Path) -> Path:
     """Return the top of the git repository that `folder` lies in, or the folder itself."""
     return Path(line(folder, "rev-parse", "--show-toplevel") or folder)
+
+
+def store_of(config: Config) -> Store:
+    """Return the store that the configuration names; a folder's path is relative to it."""
+    return open_store(config.store, config.store_options, folder_of(config.path))
+
+
+def without_own_baseline(config: Config, repository: Path) -> tuple[Config, tuple[str, ...]]:
+    """Leave out the stored baseline, with a notice, where a change could bring its own with its files."""
+    scheme, _, rest = config.store.partition(":")
+    place = folder_of(config.path) / rest
+    if scheme != "folder" or not tracked(repository, str(place), str(place.resolve())):
+        return config, ()
+    said = (
+        f"the store {config.store} has files under version control, so that a change could bring a baseline "
+        "of its own: not used; keep it out of the repository, or on a branch (git:BRANCH)"
+    )
+    return replace(config, stored_runs=0), (said,)
 
 
 def ensure_plain(path: Path, repository: Path, job: Job) -> None:

@@ -12,7 +12,8 @@ from shadow_perfgate.config import Config
 from shadow_perfgate.decide.stored import decide_stored
 from shadow_perfgate.decide.verdict import Decision, Finding, Verdict, WorkloadDecision
 from shadow_perfgate.decide.workload import over_gate
-from shadow_perfgate.errors import EnvironmentFaultError, MeasureError, StoreError
+from shadow_perfgate.errors import BaseArmError, EnvironmentFaultError, MeasureError, StoreError
+from shadow_perfgate.gate import benchmark
 from shadow_perfgate.gate.attempts import Attempts
 from shadow_perfgate.gate.interleaved import decide_interleaved
 from shadow_perfgate.model import Session
@@ -86,6 +87,7 @@ class Labelled:
 def gate(measurers: dict[str, Measurer], setting: Setting) -> Decision:
     """Return the decision over all workloads."""
     notices = [setting.ancestry.notice] if setting.ancestry.notice else []
+    notices += benchmark.changed(setting.config, setting.ancestry.merge_base)
     if setting.job.attempt > 1 and not any(map(setting.again, measurers)):
         notices.append(f"attempt {setting.job.attempt}: a pass after retries says less than a first one")
     decided = [_safely(name, Labelled(measurer, setting), setting) for name, measurer in measurers.items()]
@@ -111,10 +113,21 @@ def _one(name: str, measurer: Labelled, setting: Setting) -> WorkloadDecision:
     if stored is not None and (stored.verdict is Verdict.PASS or not setting.has_base):
         return _with(stored, notice)
     if setting.has_base:
-        rules, attempts = setting.config.rules_for(name), setting.attempts()
-        decided = decide_interleaved(name, measurer, rules, setting.today, setting.progress, attempts)
-        return _with(decided, notice)
+        return _with(_pairs(name, measurer, setting), notice)
     return missing_baseline(name, notice.message, setting.config)
+
+
+def _pairs(name: str, measurer: Labelled, setting: Setting) -> WorkloadDecision:
+    """Return what pairs decide; a workload that the change brings may have nothing in base to measure."""
+    rules, attempts = setting.config.rules_for(name), setting.attempts()
+    try:
+        return decide_interleaved(name, measurer, rules, setting.today, setting.progress, attempts)
+    except BaseArmError as error:
+        if name not in setting.config.added:
+            raise
+        measurer.candidate(1, setting.progress)
+        why = f"new, and nothing in base to compare with: {error.faults[0]}"
+        return replace(_found(name, Finding("new", None, why)), stage="interleaved")
 
 
 def _nothing_stored(setting: Setting) -> Finding | None:
