@@ -199,3 +199,22 @@ def test_a_zero_baseline_is_never_a_ratio(compare: Any) -> None:
     assert result.code == 2
     assert "runs[0].metrics.itl_median: got 0 ms" in result.output
     assert compare("errors", [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]).code == 0
+
+
+def test_a_candidate_cannot_switch_a_check_off_by_telling_less(gate: Any, runs: Runs) -> None:
+    gate.text("perfgate.toml", '[metrics.ttft_p95]\nlimit = "5%"\n')
+
+    def told(values: Sequence[float], **more: object) -> Any:
+        return [{**run, "requests": 200, "output_digest": "aa", **more} for run in runs("ttft_p95", values)]
+
+    old = gate.write("base.json", told(B7))
+    assert gate("compare", old, gate.write("new.json", told(SAME7))).code == 0
+    assert gate("compare", old, gate.write("new.json", told(SLOW7))).code == 1
+    for less, words in (
+        ({"requests": 20}, "requests of a run: 200 -> 20"),
+        ({"requests": 0}, "requests of a run: 200 -> 0"),
+        ({"output_digest": ""}, "output differs from base (aa -> none told"),
+    ):
+        result = gate("compare", old, gate.write("new.json", told(SLOW7, **less)))
+        assert result.code == 2
+        assert words in result.output
