@@ -35,7 +35,7 @@ class S3Store:
             from botocore.config import Config  # noqa: PLC0415
         except ImportError:
             raise InputError(
-                f"store s3://{bucket}: boto3 is not installed; install shadow-perfgate[s3]"
+                f"store s3://{bucket}: boto3 is not installed; pip install boto3"
             ) from None
         # Several S3-compatible servers know neither the newer checksums nor buckets as host names.
         settings = Config(

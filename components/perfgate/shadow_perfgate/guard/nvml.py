@@ -120,7 +120,7 @@ def library() -> Any:
     try:
         nvml = importlib.import_module("pynvml")
     except ImportError as error:
-        raise NvmlMissingError("nvidia-ml-py is not installed: pip install 'shadow-perfgate[gpu]'") from error
+        raise NvmlMissingError("nvidia-ml-py is not installed: pip install nvidia-ml-py") from error
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
