@@ -109,12 +109,15 @@ def test_requests_of_benchmarks_that_run_for_a_time_only_keep_the_percentile_gat
 
 def test_a_gated_metric_that_some_of_the_candidates_runs_lack_is_invalid() -> None:
     both = session({"itl_median": B7, "req_tps": [1.0] * 7})
-    bare = replace(both.runs[3], metrics={"req_tps": 1.0})
-    some = replace(both, runs=(*both.runs[:3], bare, *both.runs[4:]))
+    some, most = (
+        replace(both, runs=tuple(replace(r, metrics={"req_tps": 1.0}) for r in both.runs[:n]) + both.runs[n:])
+        for n in (1, 3)
+    )
     decision = decide_workload(both, some, RULES, TODAY)
     assert decision.verdict is Verdict.INVALID
     assert "itl_median is missing from 1 of the candidate's 7 runs" in decision.findings[0].message
     assert verdict(some, some) is Verdict.PASS
+    assert verdict(some, most) is Verdict.INVALID
     assert rule_names(some, both) == {"missing"}
     watched = Rules(thresholds={"itl_median": Threshold(Role.OBSERVE, 0.05)})
     assert verdict(both, some, watched) is Verdict.PASS

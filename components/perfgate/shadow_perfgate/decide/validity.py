@@ -8,6 +8,8 @@ from shadow_perfgate.model import Kind, MetricSpec, Session
 from shadow_perfgate.units import convertible
 
 INVALID = Verdict.INVALID
+_AS_OFTEN = 2
+"""Times as many runs without a metric as base's that may still be the machine's doing."""
 
 
 def check(base: Session, candidate: Session, rules: Rules) -> list[Finding]:
@@ -102,7 +104,7 @@ def _in_every_run(base: Session, candidate: Session, rules: Rules) -> Iterable[F
     for side, session in (("base", base), ("candidate", candidate)):
         for name, runs in sorted(lacking[side].items()):
             gated = name in described and _is_gated(described[name], candidate.workload.name, rules)
-            blocks = gated and side == "candidate" and name not in lacking["base"]
+            blocks = gated and side == "candidate" and runs > _AS_OFTEN * lacking["base"].get(name, 0)
             text = f"{name} is missing from {runs} of the {side}'s {len(session.counted)} runs"
             remedy = "; have each run tell it, or fail" if gated else ""
             yield Finding("missing", INVALID if blocks else None, f"{text}{remedy}")
