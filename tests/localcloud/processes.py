@@ -16,6 +16,7 @@ from localcloud.paths import log_dir, run_dir, state_home
 
 LOOPBACK = "127.0.0.1"
 _POLL_SECONDS = 0.1
+_LAST_THREAD_S = 3
 _LOG_TAIL_LINES = 15
 
 
@@ -213,11 +214,12 @@ def require_free_ports(services: Iterable[Service]) -> None:
     Raises:
         ServiceError: other programs hold some of them; all are named.
     """
+    needed = [(service.name, port) for service in services if not service.running() for port in service.ports]
+    # A killed process counts as dead when its first thread has ended, but the last one closes its ports.
+    wait_until(lambda: not any(port_open(port) for _, port in needed), _LAST_THREAD_S)
     taken = [
-        f"{service.name} needs {LOOPBACK}:{port}, held by {port_owner(port)}"
-        for service in services
-        if not service.running()
-        for port in service.ports
+        f"{name} needs {LOOPBACK}:{port}, held by {port_owner(port)}"
+        for name, port in needed
         if port_open(port)
     ]
     if taken:

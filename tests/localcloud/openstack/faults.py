@@ -153,8 +153,8 @@ def switched_on(
 @contextmanager
 def without(name: str, how: Callable[[str], None] = stop) -> Generator[None]:
     """Let a service be stopped, killed, paused or answering errors within a `with` block."""
-    how(name)
     try:
+        how(name)
         yield
     finally:
         if service(name).paused():

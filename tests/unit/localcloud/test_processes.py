@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from localcloud import processes
 from localcloud.processes import Service, ServiceError, alive, require_free_ports, wait_until
 
 SLEEPER = (sys.executable, "-c", "import time; print('up', flush=True); time.sleep(300)")
@@ -130,3 +131,12 @@ def test_pause_and_resume_reach_the_process(sleeper: Service) -> None:
 def test_a_signal_to_a_stopped_service_is_refused(sleeper: Service) -> None:
     with pytest.raises(ServiceError, match="sleeper is not running"):
         sleeper.signal(signal.SIGSTOP)
+
+
+def test_a_port_that_its_killed_owner_is_still_closing_counts_as_free(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = [True, True, False]
+    monkeypatch.setattr(processes, "port_open", lambda _port: looks.pop(0) if looks else False)
+    require_free_ports([Service("web1", ("true",), {}, lambda: True, (1,))])
+    assert not looks
