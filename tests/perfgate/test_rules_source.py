@@ -133,3 +133,13 @@ def test_compare_in_a_shallow_clone_says_whose_rules_it_took(
 def test_init_writes_the_safe_source(gate: Any) -> None:
     assert gate("init", "--forge", "gitlab").code == 0
     assert 'rules_from = "base"' in (gate.folder / "perfgate.toml").read_text(encoding="utf-8")
+
+
+def test_compare_outside_of_a_repository_says_whose_rules_it_took(
+    gate: Any, runs: Callable[..., Any]
+) -> None:
+    file = gate.write("same.json", runs("itl_median", [12.5, 12.4, 12.6, 12.5, 12.45]))
+    job = {"GITLAB_CI": "true", "CI_MERGE_REQUEST_IID": "7", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "a" * 40}
+    result = gate("compare", file, file, GIT_CEILING_DIRECTORIES=str(gate.folder.parent), **job)
+    assert result.code == 0, result.output
+    assert "judged by its own perfgate.toml: the clone lacks the merge-base aaaa" in result.output

@@ -55,7 +55,6 @@ def setting(store: FolderStore, **job: object) -> Setting:
         ancestry=Ancestry("b" * 40, ("b" * 40,)),
         now=NOW,
         progress=lambda *_: None,
-        has_base=True,
     )
 
 

@@ -56,7 +56,7 @@ def test_the_component_is_a_job_of_gitlab(undecided: str, allowed: object) -> No
     assert plain["speed"]["tags"] == ["gpu", "one"]
     assert plain[plain["speed"]["extends"]]["allow_failure"] == allowed
     assert plain["speed"]["script"][-1].startswith('shadow-perfgate gate --config "$PERFGATE_CONFIG"')
-    assert "--rules-from config --reports" in plain["speed"]["script"][-1]
+    assert "--rules-from auto --reports" in plain["speed"]["script"][-1]
 
 
 def test_nothing_is_installed_by_a_name_that_anybody_may_claim() -> None:
@@ -112,7 +112,7 @@ def test_the_action_ends_as_the_gate_says(tmp_path: Path, code: int, undecided: 
 
 def test_the_action_passes_its_inputs_without_a_shell_reading_them(tmp_path: Path) -> None:
     *_, arguments = gate_step(tmp_path, 0, config="a b.toml; touch x", comment="false")
-    assert arguments == "gate --config a b.toml; touch x --reports perfgate-report --rules-from config"
+    assert arguments == "gate --config a b.toml; touch x --reports perfgate-report --rules-from auto"
     steps = ACTION["runs"]["steps"]
     assert not [step["run"] for step in steps if "${{" in step["run"]]
 

@@ -114,7 +114,7 @@ def _prepared(call: _Call) -> "tuple[Judged, Path, Ancestry]":
     if call.base.startswith("-"):
         raise InputError(f"--base: got {call.base!r}, expected a commit; git would take it for an option")
     root = repository_of(folder_of(call.config.path))
-    workspace.read_plans(call.config)
+    plans = workspace.read_plans(call.config)
     workspace.ensure_repository(root)
     ensure_plain(call.config.path, root, call.job)
     call.reports.mkdir(parents=True, exist_ok=True)
@@ -122,14 +122,15 @@ def _prepared(call: _Call) -> "tuple[Judged, Path, Ancestry]":
     judged = judge(call.config, root, way.merge_base, call.rules_from)
     config, unused = without_own_baseline(judged.config, root)
     said = (*remarks(call.config, root, call.job, way), *unused, *judged.notices)
-    return replace(judged, config=config, notices=said), root, way
+    plans = workspace.all_plans(judged, plans)
+    return replace(judged, config=config, notices=said, plans=tuple(plans)), root, way
 
 
 def _measured(call: _Call, judged: "Judged", root: Path, way: "Ancestry") -> "tuple[Decision, list[Line]]":
     from shadow_perfgate.cli import workspace  # noqa: PLC0415 - loaded when called
     from shadow_perfgate.gate.request import gate  # noqa: PLC0415
 
-    plans = workspace.chosen(workspace.all_plans(judged, call.config), call.only)
+    plans = workspace.chosen(judged.plans, call.only)
     before = judged.before or call.config
     base = workspace.Base(way.merge_base, before.prepare) if way.merge_base else None
     with workspace.measurers(judged.config, plans, root, base) as found:
@@ -191,7 +192,6 @@ def _setting(config: "Config", job: "Job", root: Path, way: "Ancestry") -> "Sett
         ancestry=way,
         now=datetime.now(UTC),
         progress=LogProgress(),
-        has_base=bool(way.merge_base),
     )
 
 

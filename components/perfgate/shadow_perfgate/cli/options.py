@@ -41,11 +41,11 @@ def rules_option(function: F) -> F:
     """Add `--rules-from`."""
     return click.option(
         "--rules-from",
-        type=click.Choice(("config", "base", "head")),
-        default="config",
+        type=click.Choice(("auto", "base", "head")),
+        default="auto",
         show_default=True,
         help="Whose perfgate.toml judges, the merge-base's or this checkout's; "
-        "`config`: as the merge-base's says.",
+        "`auto`: as the merge-base's says.",
     )(function)
 
 

@@ -97,11 +97,11 @@ def read_plans(config: Config) -> list[Plan]:
     return plan_input.plans(config.workloads, str(config.path), folder_of(config.path))
 
 
-def all_plans(found: Judged, head: Config) -> list[Plan]:
+def all_plans(found: Judged, head: list[Plan]) -> list[Plan]:
     """Return the merge-base's workloads as it measures them, and those that only `head` has."""
     if found.before is None:
-        return read_plans(head)
-    return [*found.plans, *(plan for plan in read_plans(head) if plan.name in found.config.added)]
+        return head
+    return [*found.plans, *(plan for plan in head if plan.name in found.config.added)]
 
 
 def chosen(plans: Sequence[Plan], only: tuple[str, ...]) -> list[Plan]:

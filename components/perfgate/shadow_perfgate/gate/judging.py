@@ -10,6 +10,7 @@ from shadow_perfgate.baseline.git import content, tracked, within
 from shadow_perfgate.config import Config, parse
 from shadow_perfgate.decide.rules import Role, Threshold, default_threshold
 from shadow_perfgate.errors import InputError
+from shadow_perfgate.gate.base import known
 from shadow_perfgate.gate.changed_rules import changed_rules
 from shadow_perfgate.gate.place import folder_of
 from shadow_perfgate.measure import plan_input, prompts
@@ -29,12 +30,12 @@ class Judged:
     """The merge-base's workloads when it judges."""
 
 
-def judge(head: Config, repository: Path, base: str, wanted: str = "config") -> Judged:
-    """Return what judges `head`: by `wanted` (`base` or `head`), or as base's configuration says (`config`).
+def judge(head: Config, repository: Path, base: str, wanted: str = "auto") -> Judged:
+    """Return what judges `head`: by `wanted` (`base` or `head`), or as base's configuration says (`auto`).
 
     Without a base, or when base has no configuration, or one with faults, head's own holds.
     """
-    place = within(repository, head.path) if base else ""
+    place = within(repository, head.path) if base and known(repository, base) else ""
     text = content(repository, base, place) if place else None
     if text is None:
         return Judged(head)
@@ -43,7 +44,7 @@ def judge(head: Config, repository: Path, base: str, wanted: str = "config") -> 
     except (InputError, ValueError) as error:
         why = str(error).splitlines()[0]
         return Judged(head, (f"judged by its own {head.path.name}: that of {base[:12]} is BROKEN: {why}",))
-    if (before.rules_from if wanted == "config" else wanted) == "head":
+    if (before.rules_from if wanted == "auto" else wanted) == "head":
         return Judged(head, tuple(f"{change} in this change" for change in changed_rules(before, head)))
     plans, shared = _plans(before, repository, base)
     merged = _merged(before, head)

@@ -30,8 +30,11 @@ class Setting:
     ancestry: Ancestry
     now: datetime
     progress: Progress
-    has_base: bool
-    """Whether there is a checkout of the base to measure pairs with."""
+
+    @property
+    def has_base(self) -> bool:
+        """Tell whether there is a base to measure pairs with."""
+        return bool(self.ancestry.merge_base)
 
     @property
     def today(self) -> date:

@@ -27,7 +27,6 @@ def compare_stored(sessions: Sequence[Session], store: Store, config: Config, no
         ancestry=ancestry.of(root, head, job.target or config.main, sessions[0].merge_base or job.base),
         now=now,
         progress=_silent,
-        has_base=False,
     )
     return Decision(tuple(_one(config.labelled(session), setting) for session in sessions))
 
