@@ -55,6 +55,8 @@ def test_an_environment_that_shows_one_arm_the_others_code_is_refused(
     record: bool,
 ) -> None:
     base, head = arms(SRC)
+    for arm in (base, head):
+        (arm / "src/__main__.py").write_text("", encoding="utf-8")
     installed(tmp_path, monkeypatch, tmp_path / last, record=record)
     plan = planned(engine="command", command={"argv": [sys.executable, "bench.py"]})
     said = {"base": "candidate imported .* of the base's", "head": "base imported .* of the candidate's"}

@@ -46,7 +46,11 @@ def installed() -> Iterator[Tuple[str, Path]]:  # noqa: UP006 - see above
 
 def taken(name: str) -> Optional[Path]:  # noqa: UP045 - see above
     """Return the file or folder that `name` is imported from, if any."""
-    spec = importlib.util.find_spec(name)
+    try:
+        spec = importlib.util.find_spec(name)
+    except (AttributeError, ImportError, ValueError):
+        # __main__ has none, and finders of others may fail.
+        return None
     places = [spec.origin, *(spec.submodule_search_locations or ())] if spec else []
     return next((Path(place).resolve() for place in places if place and Path(place).exists()), None)
 
