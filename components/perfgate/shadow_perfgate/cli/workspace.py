@@ -46,9 +46,8 @@ class BaseCheckout:
         """Return the folder of the working tree that answers to the candidate's."""
         if self._tree is None:
             fetch(self.repository, self.commit)
-            tree = self.stack.enter_context(checkout.at(self.repository, self.commit)) / self.below
-            checkout.made_ready(tree, self.prepare)
-            self._tree = tree
+            tree = checkout.at(self.repository, self.commit, self.prepare, self.below)
+            self._tree = self.stack.enter_context(tree)
         return self._tree
 
 

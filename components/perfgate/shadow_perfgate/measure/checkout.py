@@ -20,16 +20,18 @@ _OURS = re.compile(r"perfgate-base-\w+")
 
 
 @contextmanager
-def at(repository: Path, commit: str, prepare: Sequence[Sequence[str]] = ()) -> Generator[Path]:
-    """Yield a working tree of `commit` in which the `prepare` commands have run."""
+def at(
+    repository: Path, commit: str, prepare: Sequence[Sequence[str]] = (), below: Path = Path()
+) -> Generator[Path]:
+    """Yield the folder `below` in a working tree of `commit`; the `prepare` commands have run in it."""
     _forget_stale(repository)
     with scratch.folder("base") as folder:
         tree = folder / "base"
         _add(repository, commit, tree)
         try:
             with _held(repository, tree):
-                made_ready(tree, prepare)
-                yield tree
+                made_ready(tree / below, prepare)
+                yield tree / below
         finally:
             _git(repository, "worktree", "remove", "--force", str(tree))
 
