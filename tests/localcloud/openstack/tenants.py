@@ -4,6 +4,7 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from localcloud.openstack import clouds, purge
@@ -37,6 +38,7 @@ Rules = Sequence[Mapping[str, str]]
 """Calls as Keystone's access rules have them: `service`, `method`, `path`."""
 _DOMAIN = "default"
 _REVOKED_SECONDS = 10
+_POLICY_SECONDS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,19 @@ def _limit(admin: "Connection", project_id: str, limits: Mapping[str, int]) -> N
     admin.block_storage.put(
         f"/os-quota-sets/{project_id}", json={"quota_set": some(VOLUME_QUOTAS)}
     ).raise_for_status()
-    admin.network.put(f"/quotas/{project_id}", json={"quota": some(NETWORK_QUOTAS)}).raise_for_status()
+    _limit_network(admin, project_id, some(NETWORK_QUOTAS))
+
+
+def _limit_network(admin: "Connection", project_id: str, limits: Mapping[str, int]) -> None:
+    """Set quotas of Neutron, which refuses even an admin (403) while a fresh worker reads its policy."""
+
+    def put() -> Any:
+        return admin.network.put(f"/quotas/{project_id}", json={"quota": limits})
+
+    end = time.monotonic() + _POLICY_SECONDS
+    while (answer := put()).status_code == HTTPStatus.FORBIDDEN and time.monotonic() < end:
+        time.sleep(0.5)
+    answer.raise_for_status()
 
 
 def _credentials(tenant: Tenant, name: str, password: str, wanted: Mapping[str, Rules | None]) -> None:

@@ -1,10 +1,13 @@
-"""A credential is asked for again where Keystone lags behind, and only there."""
+"""What is refused because a service lags behind is asked for again, and only that."""
 
 import contextlib
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from openstack.exceptions import HttpException
+from requests import HTTPError, Response
 
 from localcloud.openstack import clouds, tenants
 
@@ -49,3 +52,22 @@ def test_a_refusal_that_stays_is_told_in_the_end(monkeypatch: pytest.MonkeyPatch
     answers(monkeypatch, *[HttpException("401", http_status=401)] * 9)
     with pytest.raises(HttpException, match="401"):
         tenants._credentials(TENANT, "t", "password", {"t": None})
+
+
+@pytest.mark.parametrize(("statuses", "good"), [((403, 403, 200), True), ((409,), False)])
+def test_a_worker_of_neutron_without_its_policy_yet_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, statuses: tuple[int, ...], good: bool
+) -> None:
+    left = list(statuses)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+
+    def put(*_: object, **__: object) -> Response:
+        answer = Response()
+        answer.status_code = left.pop(0)
+        return answer
+
+    admin = SimpleNamespace(network=SimpleNamespace(put=put))
+    expected = contextlib.nullcontext() if good else pytest.raises(HTTPError, match="409")
+    with expected:
+        tenants._limit_network(admin, "project", {"port": 1})  # type: ignore[arg-type]
+    assert not left
