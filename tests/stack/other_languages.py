@@ -74,6 +74,6 @@ def _install(language: str, home: Path) -> None:
         text=True,
         check=False,
     )
-    # A busy engine may add "exited prematurely" about a plugin that ends after its work: whether the SDK is whole is
-    # seen when the program uses it.
+    # A busy engine may add "exited prematurely" about a plugin that ends after its work.
+    # Whether the SDK is whole is seen when the program uses it.
     assert done.returncode == 0, done.stdout + done.stderr
