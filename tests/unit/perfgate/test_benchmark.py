@@ -1,13 +1,18 @@
 """A change that moves what measures it is told: its figures may have moved with it."""
 
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from shadow_perfgate.baseline.ancestry import Ancestry
+from shadow_perfgate.baseline.folder import FolderStore
+from shadow_perfgate.ci import Job
 from shadow_perfgate.config import Config
 from shadow_perfgate.gate.benchmark import changed
+from shadow_perfgate.gate.request import Setting, gate
 
 TABLES: list[dict[str, Any]] = [
     {"name": "w", "engine": "command", "command": {"argv": ["sh", "./run.sh", "data", "--out=x"]}},
@@ -54,6 +59,20 @@ def test_every_file_that_measures_is_told_and_no_other(config: Config) -> None:
     git(config.path.parent, "commit", "-q", "-a", "-m", "more")
     (config.path.parent / "serve.sh").unlink()
     assert told(config, "bench/load.py") == ["f: bench/load.py", "s: serve.sh"]
+
+
+def test_the_gate_tells_it(config: Config) -> None:
+    base = git(config.path.parent, "rev-parse", "HEAD")
+    (config.path.parent / "run.sh").write_text("two", encoding="utf-8")
+    given = Setting(
+        config=config,
+        job=Job(),
+        store=FolderStore(config.path.parent / "store"),
+        ancestry=Ancestry(base, (base,)),
+        now=datetime(2026, 11, 30, tzinfo=UTC),
+        progress=lambda *_: None,
+    )
+    assert [notice for notice in gate({}, given).notices if "run.sh differs" in notice]
 
 
 def test_where_git_knows_no_base_nothing_is_said(config: Config) -> None:
