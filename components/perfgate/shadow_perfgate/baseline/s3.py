@@ -34,9 +34,7 @@ class S3Store:
             import boto3  # noqa: PLC0415 - an optional dependency
             from botocore.config import Config  # noqa: PLC0415
         except ImportError:
-            raise InputError(
-                f"store s3://{bucket}: boto3 is not installed; pip install boto3"
-            ) from None
+            raise InputError(f"store s3://{bucket}: boto3 is not installed; pip install boto3") from None
         # Several S3-compatible servers know neither the newer checksums nor buckets as host names.
         settings = Config(
             retries={"mode": "standard", "max_attempts": 5},
