@@ -30,12 +30,12 @@ def accept(db: sqlite3.Connection, delivery: Delivery) -> bool:
 
 def rows(db: sqlite3.Connection) -> list[Row]:
     """Read every row of the state, as it is."""
-    return [Row(*row) for row in db.execute("SELECT kind, key, body FROM rows")]
+    return [Row(*row) for row in db.execute("SELECT kind, key, CAST(body AS BLOB) FROM rows")]
 
 
 def intents(db: sqlite3.Connection) -> list[tuple[Row, float, int]]:
     """Read the outbox, as it is, with due times and attempts."""
-    query = "SELECT number, kind, body, due_at, attempts FROM outbox ORDER BY number"
+    query = "SELECT number, kind, CAST(body AS BLOB), due_at, attempts FROM outbox ORDER BY number"
     return [
         (Row(OUTBOX, str(number), body, name), due_at, attempts)
         for number, name, body, due_at, attempts in db.execute(query)
@@ -45,9 +45,10 @@ def intents(db: sqlite3.Connection) -> list[tuple[Row, float, int]]:
 def set_aside(db: sqlite3.Connection, row: Row) -> None:
     """Take a row out unless it has changed."""
     if row.kind == OUTBOX:
-        db.execute("DELETE FROM outbox WHERE number = ? AND body = ?", (int(row.key), row.body))
+        db.execute("DELETE FROM outbox WHERE number = ? AND CAST(body AS BLOB) = ?", (int(row.key), row.body))
     else:
-        db.execute("DELETE FROM rows WHERE kind = ? AND key = ? AND body = ?", (row.kind, row.key, row.body))
+        same = "kind = ? AND key = ? AND CAST(body AS BLOB) = ?"
+        db.execute(f"DELETE FROM rows WHERE {same}", (row.kind, row.key, row.body))  # noqa: S608
 
 
 def write(db: sqlite3.Connection, commit: Commit) -> Sequence[Outgoing]:

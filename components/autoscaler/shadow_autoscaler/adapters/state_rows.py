@@ -94,8 +94,8 @@ def unreadable(place: str, damaged: Sequence[Damaged]) -> PortError:
     told = "; ".join(str(one) for one in damaged[:_TOLD])
     remedy = (
         "nothing is decided meanwhile; run the version that wrote it, or have it set aside by "
-        "`shadow-autoscaler repair` (`--dry-run` shows it first): what it told is found again from the cloud "
-        "and the forges"
+        "`shadow-autoscaler repair` (`--dry-run` shows it first): jobs, VMs and intents are found again from "
+        "the cloud, the forges and the other rows; a pool's drain and what it has cost are not"
     )
     text = f"store {place}: {len(damaged)} row(s) cannot be read: {told}{more}; {remedy}"
     return PortError(Failure(FailureKind.CONFIG, text))
@@ -134,5 +134,14 @@ def _put(state: State, row: Row) -> None:
             state.alarms[row.key] = float(row.body)
         case "quota":
             state.quota = decode(Quota, row.body)
+        case "counters":
+            state.counters = _counters(row)
         case _:
-            state.counters = decode(Counters, row.body)
+            raise ValueError(f"rows of kind {row.kind!r} are not known to this version")
+
+
+def _counters(row: Row) -> Counters:
+    counters = decode(Counters, row.body)
+    if not counters.generation:
+        raise ValueError("no generation: names of VMs could be used twice")
+    return counters

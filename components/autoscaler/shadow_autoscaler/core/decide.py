@@ -9,6 +9,7 @@ from shadow_autoscaler.core import (
     closing,
     creation,
     intake,
+    mending,
     planning,
     reclaim,
     registration,
@@ -35,6 +36,7 @@ from shadow_autoscaler.core.events import (
     JobsListed,
     LeftoverRemoved,
     LeftoversListed,
+    Loaded,
     QuotaRead,
     ReclaimNoticed,
     Registered,
@@ -125,6 +127,7 @@ HANDLERS: dict[type[Event], Callable[[Draft, Any], None]] = {
     ReclaimNoticed: reclaim.on_notice,
     Drained: _on_drained,
     Resumed: _on_resumed,
+    Loaded: mending.on_loaded,
     ClockStepped: clocks.on_stepped,
     Tick: _on_tick,
 }

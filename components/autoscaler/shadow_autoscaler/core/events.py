@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from shadow_autoscaler.core.faults import Failure
+from shadow_autoscaler.core.intents import Intent
 from shadow_autoscaler.core.jobs import JobFacts, JobKey
 from shadow_autoscaler.core.leftovers import Leftover
 from shadow_autoscaler.core.machines import Server
@@ -253,6 +254,14 @@ class Resumed:
 
 
 @dataclass(frozen=True, slots=True)
+class Loaded:
+    """State and outbox were read from the store, of which rows may have been set aside."""
+
+    intents: tuple[Intent, ...]
+    """What waits in the outbox."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClockStepped:
     """The clock by which events are timed was set by so many seconds; no time has passed."""
 
@@ -289,6 +298,7 @@ Event = (
     | LeftoverRemoved
     | Drained
     | Resumed
+    | Loaded
     | ClockStepped
     | Tick
 )

@@ -162,8 +162,8 @@ def _running(draft: Draft, job: Job) -> None:
         vm = _own_vm(draft, job)
     if vm is None:
         release(draft, job.vm, job)
-        draft.put_job(replace(job, vm=""))
-    elif vm.job != job.key or vm.phase < Phase.BUSY:
+        draft.put_job(replace(job, vm="", reason=""))
+    elif vm.job != job.key or job.vm != vm.name or vm.phase < Phase.BUSY:
         _attach(draft, job, vm)
 
 

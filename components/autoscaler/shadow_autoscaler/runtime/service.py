@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shadow_autoscaler.core.events import Drained, Event, Resumed, Tick
+from shadow_autoscaler.core.events import Drained, Event, Loaded, Resumed, Tick
 from shadow_autoscaler.core.jobs import ForgeKind
 from shadow_autoscaler.core.machines import Vm
 from shadow_autoscaler.ports import Cloud, Forge, Outgoing
@@ -127,6 +127,7 @@ class Service:
     def _taken(self, rows: Sequence[Outgoing]) -> None:
         if self._resumes:
             self.engine.handle(Resumed())
+        self.engine.handle(Loaded(tuple(row.intent for row in rows)))
         self.outbox.put(resume(self.engine, rows))
         self.look_now()
 

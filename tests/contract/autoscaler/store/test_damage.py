@@ -153,3 +153,52 @@ def test_a_delivery_of_any_size_is_kept_whole(stores: Stores) -> None:
     store.commit(Commit(Decision(), 20.0, delivery_id="D-1"))
     assert "D-1" not in [row.delivery_id for row in store.inbox()]
     assert list(store.accept([large])) == [False]
+
+
+@pytest.fixture(name="file")
+def file_fixture(tmp_path: Path) -> Path:
+    from shadow_autoscaler.adapters.sqlite_store import SqliteStore  # noqa: PLC0415
+
+    path = tmp_path / "state.db"
+    Stores(lambda: SqliteStore(path)).leader().commit(Commit(EVERYTHING, 20.0))
+    return path
+
+
+def _mended(path: Path, statement: str, *values: str) -> list[str]:
+    """Damage a file, see that the damage is found and told, set it aside; return what was found."""
+    from shadow_autoscaler.adapters.sqlite_store import SqliteStore  # noqa: PLC0415
+
+    with closing(sqlite3.connect(path)) as db, db:
+        assert db.execute(statement, values).rowcount == 1
+    store = SqliteStore(path)
+    found = store.damaged()
+    assert len(found) == 1
+    store.set_aside(found)
+    assert not store.damaged()
+    assert store.load().counters.generation
+    return [str(one) for one in found]
+
+
+@pytest.mark.parametrize("kind", ["vm", "quota"])
+def test_a_row_that_is_no_text_is_a_row_that_cannot_be_read(file: Path, kind: str) -> None:
+    one = "(SELECT kind, key FROM rows WHERE kind = ? LIMIT 1)"
+    statement = f"UPDATE rows SET body = CAST(x'7bff7d' AS TEXT) WHERE (kind, key) = {one}"  # noqa: S608
+    assert _mended(file, statement, kind)[0].startswith(kind)
+
+
+def test_an_intent_that_is_no_text_can_be_set_aside(file: Path) -> None:
+    first = "number = (SELECT min(number) FROM outbox)"
+    assert _mended(file, f"UPDATE outbox SET body = CAST(x'ff' AS TEXT) WHERE {first}")  # noqa: S608
+
+
+def test_rows_of_an_unknown_kind_leave_the_counters_alone(file: Path) -> None:
+    assert _mended(file, "INSERT INTO rows VALUES ('zzz', 'k', '{}')") == [
+        "zzz k: rows of kind 'zzz' are not known to this version"
+    ]
+
+
+def test_counters_without_a_generation_are_none(file: Path) -> None:
+    assert (
+        "names of VMs could be used twice"
+        in _mended(file, "UPDATE rows SET body = '{}' WHERE kind = 'counters'")[0]
+    )

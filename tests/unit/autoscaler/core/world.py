@@ -96,6 +96,7 @@ class World:
         """A new process: state from its rows, intents as `resume` in the runtime finds them."""
         self.state = reloaded(self.state)
         self.handle(ev.Resumed())
+        self.handle(ev.Loaded(tuple(self.pending)))
         rows, self.pending = self.pending, []
         for intent in rows:
             match intent:

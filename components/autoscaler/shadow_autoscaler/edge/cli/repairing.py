@@ -70,7 +70,7 @@ def _kept(opened: Base, found: Sequence[Damaged]) -> Path:
     ) as out:
         for one in found:
             row = one.row
-            text = row.body if isinstance(row.body, str) else repr(row.body)
+            text = row.body if isinstance(row.body, str) else row.body.decode("utf-8", "backslashreplace")
             line = {"kind": row.kind, "key": row.key, "name": row.name, "body": text, "reason": one.reason}
             out.write(json.dumps(line) + "\n")
     return file
