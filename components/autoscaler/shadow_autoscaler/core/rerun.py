@@ -153,8 +153,7 @@ def _older(one: Job, job: Job) -> bool:
 
 def on_unasked(draft: Draft, job: Job) -> None:
     """No call is about to be made: unless the job runs again already, it waits for one as before."""
-    lately = draft.now - job.checked_at < ASK_AGAIN_S
-    if not lately and not any(_older(job, one) for one in draft.run_jobs(run_key(job))):
+    if not any(_older(job, one) for one in draft.run_jobs(run_key(job))):
         draft.put_job(replace(job, reclaim=Reclaim.WAITS_FOR_RUN, checked_at=draft.now))
 
 

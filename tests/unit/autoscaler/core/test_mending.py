@@ -123,7 +123,6 @@ def test_a_job_whose_intent_to_be_run_again_is_lost_is_run_again_once(
     assert world.state.jobs[key].reclaim is Reclaim.RERUN
     if lost:
         world.pending = [intent for intent in world.pending if not isinstance(intent, to.Rerun)]
-    world.wait(600.0)
     for _ in range(5):
         world.restart()
         look(world, 8)
