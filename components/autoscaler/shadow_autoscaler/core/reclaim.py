@@ -100,10 +100,11 @@ def _ended(draft: Draft, job: Job, vm: Vm) -> float:
 def _apart(job: Job, vm: Vm) -> float:
     """Return how far our clock is ahead of the world's: what a forge timed, we heard of no earlier."""
     facts = job.facts
-    found = [job.seen_at - facts.queued_at]
+    apart = job.seen_at - facts.queued_at
     if facts.started_at is not None and vm.busy_at is not None:
-        found.append(vm.busy_at - facts.started_at)
-    apart = min(found, key=abs)
+        started = vm.busy_at - facts.started_at
+        # Late news makes either number larger, so one below zero is the clocks' doing and at most too large.
+        apart = started if started < 0 else min(apart, started, key=abs)
     return apart if abs(apart) > AGREED_S else 0.0
 
 

@@ -271,3 +271,30 @@ def test_a_list_that_was_asked_for_before_the_clock_was_set_back_proves_no_absen
     step(world, -DAY)
     world.handle(ev.ServersListed((), complete=True, asked_at=asked_at))
     assert world.state.vms[vm.name].phase is Phase.DELETING
+
+
+@pytest.mark.parametrize(("ran_s", "reruns"), [(900.0, 0), (2400.0, 1)])
+def test_a_clock_that_was_behind_while_a_job_was_heard_of_late_turns_no_failure_into_a_loss(
+    ran_s: float, reruns: int
+) -> None:
+    world = World()
+    facts = world.job()
+    ahead = 3 * DAY  # the world's clock, of ours
+    world.jobs[facts.key] = replace(facts, queued_at=world.now + ahead - 2300.0)
+    world.tell(facts.key)
+    vm = world.serve(facts.key)
+    started = world.now + ahead
+    running = replace(world.jobs[facts.key], started_at=started)
+    world.jobs[facts.key] = running
+    world.state.jobs[facts.key] = replace(world.state.jobs[facts.key], facts=running)
+    world.wait(100.0)
+    world.vanish(vm.name)
+    away(world, ahead + 2500.0)  # our clock is right again
+    world.handle(ev.ServerGone(vm.name, vm.server_id))
+    world.jobs[facts.key] = replace(
+        running, status=JobStatus.DONE, conclusion="failure", finished_at=started + ran_s
+    )
+    world.tell(facts.key)
+    world.handle(ev.RunCompleted(facts.key, facts.run_id, 1))
+    world.run()
+    assert sum(world.reruns.values()) == reruns
