@@ -16,7 +16,8 @@ def service(name: str) -> Service:
     env = {"PYTHONPATH": str(repository() / "tests"), "no_proxy": "127.0.0.1,localhost"}
     if name == "guests":
         heartbeat = state_home() / "guests" / "heartbeat"
-        return Service(name, command, env, lambda: fresh(heartbeat))
+        # It ends its guests last; killed before that, it would leave them running.
+        return Service(name, command, env, lambda: fresh(heartbeat), stop_seconds=60)
     if name == "packages":
         port = int(ADDRESS.rpartition(":")[2])
         return Service(
