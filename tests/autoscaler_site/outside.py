@@ -99,6 +99,17 @@ class Outside:
         """Whether nothing of ours is left, anywhere."""
         return not (self.cloud.truth() or self.cloud.remains() or self.github.registrations())
 
+    def counted(self) -> Callable[[], int]:
+        """Count servers from now on; returns what tells how many there were at most at a time."""
+        most, boot = [0], self.cloud.on_active
+
+        def watch(server: Any) -> None:
+            most.append(len(self.cloud.truth()))
+            boot(server)
+
+        self.cloud.on_active = watch
+        return lambda: max(most)
+
     def post(
         self,
         body: bytes,

@@ -2,10 +2,9 @@
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 
-from shadow_autoscaler.adapters.http_text import bounded
+from shadow_autoscaler.adapters.http_text import bounded, seconds_until
 from shadow_autoscaler.core.faults import Failure, FailureKind
 
 _TEXT_LIMIT = 300
@@ -90,11 +89,7 @@ def retry_after_s(value: str, now: datetime | None = None) -> float | None:
     try:
         return bounded(float(value))
     except ValueError:
-        pass
-    try:
-        return bounded((parsedate_to_datetime(value) - (now or datetime.now(UTC))).total_seconds())
-    except (ValueError, TypeError):
-        return None
+        return seconds_until(value, now)
 
 
 def _kind(answer: Answer) -> tuple[FailureKind, str]:

@@ -161,18 +161,10 @@ def test_case_2_the_former_secret_is_counted(server: Running, outside: Outside) 
 
 
 def test_case_10_a_burst_beyond_the_ceiling_is_served_in_turn(server: Running, outside: Outside) -> None:
-    most = 0
-
-    def watch(server_: object) -> None:
-        nonlocal most
-        most = max(most, len(outside.cloud.truth()))
-        boot(server_)
-
-    boot = outside.cloud.on_active
-    outside.cloud.on_active = watch
+    most = outside.counted()
     keys = [outside.queue(6000 + number, 0.02) for number in range(30)]
     outside.until(lambda: outside.done(*keys) and outside.empty())
-    assert most == 3
+    assert most() == 3
     assert all(outside.github.starts[key] == 1 for key in keys)
 
 

@@ -208,22 +208,14 @@ def test_case_10_a_burst_of_256_survives_kill_9_in_the_middle(
 ) -> None:
     process = start()
     process.wait()
-    most = 0
-
-    def watch(server: Any) -> None:
-        nonlocal most
-        most = max(most, len(outside.cloud.truth()))
-        boot(server)
-
-    boot = outside.cloud.on_active
-    outside.cloud.on_active = watch
+    most = outside.counted()
     keys = [outside.queue(6000 + number, 0.02) for number in range(256)]
     outside.until(lambda: sum(outside.done(key) for key in keys) >= 80, 300)
     process.kill()
     assert not outside.done(*keys)
     start(process.port).wait()
     outside.until(lambda: outside.done(*keys) and outside.empty(), 500)
-    assert most == 3
+    assert most() == 3
     assert all(outside.github.truth()[key].conclusion == "success" for key in keys)
     assert all(outside.github.starts[key] == 1 for key in keys)
-    assert outside.faults.calls["cloud.create"] <= 256 + 2 * most
+    assert outside.faults.calls["cloud.create"] <= 256 + 2 * most()
